@@ -1,0 +1,178 @@
+"""What workflows and activities agree on: names, and the inputs and results that cross between them.
+
+Light on purpose: importing this module loads no provider SDK, no SQL and no HTTP. Content never crosses; it stays
+in the store and is named by reference. Every result is validated again in the workflow, where it arrives as a dict.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from ledger.agent import Plan
+from ledger.answers import Text
+from ledger.model import Frozen
+from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Verdict
+from ledger.target import Target
+
+TASK_QUEUE = "endstop"
+WORKFLOW = "AgentWorkflow"
+
+PREPARE = "prepare"
+CALL_MODEL = "call_model"
+RUN_TOOL = "run_tool"
+RUN_GATE = "run_gate"
+APPEND = "append"
+WRITE_JOURNAL = "write_journal"
+READ_ANSWER = "read_answer"
+
+MAX_INLINE_ANSWER = 16_384
+"""Bytes of an answer that a starter who passed its task inline gets back inline."""
+
+
+class Conversation(Frozen):
+    """A reference to a transcript: the first `length` messages of the chain that ends in `head`."""
+
+    id: str
+    """The first execution's run id."""
+    length: int = 0
+    head: str = ""
+    """Digest of the chain of messages, 32 hex characters; "" for an empty conversation."""
+
+
+class Prepare(Frozen):
+    """Input of `prepare`. `agent` and `task` are a value as the starter gave it, or `{"ref": digest}`."""
+
+    run: str
+    workflow_id: str
+    agent: Any
+    task: Any
+
+
+class Prepared(Frozen):
+    """What `prepare` resolved: in history from then on."""
+
+    plan: Plan
+    conversation: Conversation
+    """Holds the task as its first message."""
+    agent_ref: str
+    """Reference of the validated agent in the store, where activities find the instructions."""
+    workspace: str = ""
+    """Name of the claimed workspace; "" where the agent has none."""
+    workspace_queue: str = ""
+    """Task queue of the worker that holds the workspace."""
+    search_attributes: tuple[str, ...] = ()
+    """Those that exist in the namespace; upserting another would hang the run."""
+    inline: bool = False
+    """The task came inline, so the answer is returned inline too."""
+
+
+class ModelCall(Frozen):
+    """Input of `call_model`: one request to one target, no more."""
+
+    attempt: str
+    """The attempt's id, unique over the run: "turn.call.attempt"."""
+    agent_ref: str
+    stage: int
+    """Index of the stage in the agent."""
+    target: Target
+    conversation: Conversation
+    wait_s: float = 0
+    """A backoff of up to `ride_s` that is slept inside the activity, heartbeat phase `waiting`."""
+    deadline_s: float = 600
+    renew_files: bool = False
+
+
+class ModelReply(Frozen):
+    """Result of `call_model`."""
+
+    trip: Trip
+    conversation: Conversation
+    """With the answer appended where one came, else as it was."""
+
+
+class RunTool(Frozen):
+    """Input of `run_tool`: one tool call of an answer; its arguments are in the store."""
+
+    call: ToolRequest
+    agent_ref: str
+    stage: int
+    answer: Conversation
+    """The conversation that ends in the answer which carries the call."""
+    workspace: str = ""
+
+
+class ToolDone(Frozen):
+    """Result of `run_tool`: the result is in the store as message `answer.length + index`."""
+
+    outcome: ToolOutcome
+    conversation: Conversation
+    """The conversation up to and with this result."""
+
+
+class RunGate(Frozen):
+    """Input of `run_gate`."""
+
+    gate: str
+    seq: int
+    workspace: str = ""
+    conversation: Conversation
+
+
+class GateDone(Frozen):
+    """Result of `run_gate`; a failing verdict names its full output in the store."""
+
+    verdict: Verdict
+    duration_ms: int = 0
+
+
+class RepairNote(Frozen):
+    """Tells the model that a gate failed, that it was seen before, and in which rounds (the repair plan)."""
+
+    note: Literal["repair"] = "repair"
+    gate: str
+    round: int
+    """The gate's round that failed, from 1."""
+    seen: tuple[int, ...] = ()
+    """Earlier rounds of the same failure."""
+    output: str
+    """Reference of the gate's full output."""
+
+
+class GuideNote(Frozen):
+    """Carries a person's words to the model."""
+
+    note: Literal["guide"] = "guide"
+    text: Text | None = None
+    ref: str | None = None
+    by: str = ""
+
+
+class StageNote(Frozen):
+    """Opens a stage after the first: its instructions are the system prompt, this names the hand-over."""
+
+    note: Literal["stage"] = "stage"
+    stage: int
+
+
+Note = Annotated[RepairNote | GuideNote | StageNote, Field(discriminator="note")]
+
+
+class Append(Frozen):
+    """Input of `append`: notes become one user message. Idempotent: the same notes at the same head append once."""
+
+    conversation: Conversation
+    agent_ref: str
+    notes: tuple[Note, ...]
+
+
+class WriteJournal(Frozen):
+    """Input of `write_journal`. Idempotent by (conversation, seq)."""
+
+    conversation: str
+    entries: tuple[tuple[int, dict[str, JsonValue]], ...]
+
+
+class ReadAnswer(Frozen):
+    """Input of `read_answer`: the text of the conversation's last message, cut at `MAX_INLINE_ANSWER` bytes."""
+
+    conversation: Conversation

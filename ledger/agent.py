@@ -1,0 +1,87 @@
+"""What a starter asks for (`AgentSpec`) and what `prepare` made of it (`Plan`).
+
+A spec names what the operator declared; it cannot bring a URL, a command or a key, so there is no field for one.
+A plan holds identity and numbers only: instructions and task stay in the store.
+"""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from ledger.model import Frozen
+from ledger.policy import Policy
+from ledger.target import Target
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+MAX_STAGES = 32
+
+
+class Limits(Frozen):
+    """Limits of one stage."""
+
+    turns: Annotated[int, Field(ge=1, lt=2**31)] = 100
+    max_tokens: Annotated[int, Field(ge=1, lt=2**31)] = 8_192
+    """Output tokens of one answer; sent to every vendor (Anthropic's client would default to 128,000)."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+
+
+class StageSpec(Frozen):
+    """A named phase of a run. `models` has no default: which model spends your money is your choice."""
+
+    name: Name
+    instructions: str = ""
+    models: Annotated[tuple[Target, ...], Field(min_length=1, max_length=16)]
+    tools: tuple[Name, ...] = ()
+    gates: tuple[Name, ...] = ()
+    limits: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        for field, names in (("models", self.models), ("tools", self.tools), ("gates", self.gates)):
+            if len(set(names)) != len(names):
+                raise ValueError(f"stage {self.name}: {field} names one thing twice")
+        return self
+
+
+class AgentSpec(Frozen):
+    """An agent. A single stage may be written flat: `{"models": [...], "instructions": ...}`."""
+
+    name: Name = "agent"
+    workspace: Name | None = None
+    """A workspace that the operator declared; needed by file tools and command gates."""
+    policy: Policy = Policy()
+    stages: Annotated[tuple[StageSpec, ...], Field(min_length=1, max_length=MAX_STAGES)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _single_stage_written_flat(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the wire holds
+        if not isinstance(value, dict) or "stages" in value:
+            return value
+        flat = {k: v for k, v in value.items() if k in StageSpec.model_fields and k != "name"}
+        rest = {k: v for k, v in value.items() if k not in flat}
+        return rest | {"stages": [{"name": "main", **flat}]}
+
+    @model_validator(mode="after")
+    def _stage_names_are_unique(self) -> Self:
+        names = [stage.name for stage in self.stages]
+        if len(set(names)) != len(names):
+            raise ValueError("two stages have the same name")
+        return self
+
+
+class StagePlan(Frozen):
+    """A stage as the ledger needs it."""
+
+    name: str
+    models: tuple[Target, ...]
+    gates: tuple[str, ...] = ()
+    turns: int = 100
+
+
+class Plan(Frozen):
+    """What `prepare` resolved; in history from then on."""
+
+    stages: tuple[StagePlan, ...]
+    policy: Policy = Policy()
+    context_tokens: dict[str, int] = {}
+    """Known context windows by target; a target of unknown size is never called larger."""

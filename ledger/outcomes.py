@@ -1,0 +1,152 @@
+"""Facts: what the shell tells the ledger. One class a fact; nothing here decides anything."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from ledger.failures import Failure
+from ledger.model import Frozen
+from ledger.records import Count, RequestDigest
+
+
+class Usage(Frozen):
+    """Tokens of one trip as the provider counted them."""
+
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_tokens: Count = 0
+    cache_write_tokens: Count = 0
+    cost_usd: float | None = None
+    """None: the price is unknown, which is not 0."""
+
+
+class ToolRequest(Frozen):
+    """One tool call inside an answer, by position; its arguments stay in the store."""
+
+    index: int
+    """From 0, in the order of the answer."""
+    name: str
+    """The tool's name where the stage has such a tool, else ""."""
+
+
+class Answered(Frozen):
+    """An answer came and is in the store."""
+
+    outcome: Literal["answered"] = "answered"
+    finish_reason: str
+    stopped_for: str | None = None
+    tool_calls: tuple[ToolRequest, ...] = ()
+    recovered: str = ""
+    """Id of the earlier attempt that wrote the stored answer; no request was sent for it now."""
+
+
+class Refused(Frozen):
+    """No usable answer came."""
+
+    outcome: Literal["refused"] = "refused"
+    failure: Failure
+
+
+Outcome = Annotated[Answered | Refused, Field(discriminator="outcome")]
+
+
+class Sent(Frozen):
+    """Identity of the request as it left, by numbers and digests."""
+
+    digest: RequestDigest
+    parameters: dict[str, JsonValue] = {}
+    tool_catalog_version: str = ""
+    assembly_version: str = ""
+
+
+class Trip(Frozen):
+    """One attempt as the activity saw it."""
+
+    fact: Literal["trip"] = "trip"
+    outcome: Outcome
+    duration_ms: Count = 0
+    waited_ms: Count = 0
+    """The wait that rode inside the attempt's activity."""
+    sent: Sent | None = None
+    """None where nothing was sent, or the worker was lost before it could tell."""
+    request_id: str = ""
+    usage: Usage | None = None
+
+
+class ToolOutcome(Frozen):
+    """One tool call carried out; its result is in the store."""
+
+    index: int
+    name: str
+    status: Literal["ok", "error", "lost", "no_workspace"]
+    """error went back to the model as such; lost: a worker died in a tool that must not run twice."""
+    step: str = ""
+    """Digest of tool, arguments and result; "" where the tool is exempt (polling) or gave none."""
+    arguments: str = ""
+    """Digest of the arguments."""
+    duration_ms: Count = 0
+
+
+class ToolsRan(Frozen):
+    """All calls of one answer were carried out, in order."""
+
+    fact: Literal["tools"] = "tools"
+    attempt_id: str
+    """The attempt that carried the answer (A3)."""
+    results: tuple[ToolOutcome, ...]
+
+
+class Passed(Frozen):
+    verdict: Literal["passed"] = "passed"
+
+
+class Failing(Frozen):
+    """The work does not pass; items and output stay in the store."""
+
+    verdict: Literal["failing"] = "failing"
+    version: int
+    exact: str
+    family: str
+    items: Count
+    output: str = ""
+    """Reference of the full output in the store."""
+
+
+class Broken(Frozen):
+    """The gate itself could not run: infrastructure, never a failure of the work."""
+
+    verdict: Literal["broken"] = "broken"
+
+
+Verdict = Annotated[Passed | Failing | Broken, Field(discriminator="verdict")]
+
+
+class GateReport(Frozen):
+    """What one gate said, once: `seq` grows over the run, one at or below the last is ignored (X6)."""
+
+    gate: str
+    seq: int
+    verdict: Verdict
+    duration_ms: Count = 0
+
+
+class GatesRan(Frozen):
+    fact: Literal["gates"] = "gates"
+    reports: tuple[GateReport, ...]
+
+
+class Waited(Frozen):
+    """A durable wait ended, by its timer or because a person interrupted it."""
+
+    fact: Literal["waited"] = "waited"
+    slept_s: float
+    interrupted: bool = False
+
+
+class Began(Frozen):
+    """`prepare` is done: the first stage may begin."""
+
+    fact: Literal["began"] = "began"
+
+
+Fact = Annotated[Began | Trip | ToolsRan | GatesRan | Waited, Field(discriminator="fact")]

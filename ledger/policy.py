@@ -1,0 +1,72 @@
+"""The operator's numbers, each with its unit and where the default comes from.
+
+A policy is resolved once by `prepare` and is in history from then on. Nothing here decides anything.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ledger.failures import Schedule
+from ledger.model import Frozen
+
+Limit = Annotated[int, Field(ge=0, lt=2**31)]
+"""Counts at the edges: 0 <= n < 2**31 (L19)."""
+Seconds = Annotated[float, Field(ge=0, le=366 * 86_400, allow_inf_nan=False)]
+
+SCHEDULES: dict[Schedule, tuple[float, ...]] = {
+    # seconds after attempt 1, 2, 3 ...; the last one repeats (RULES A29)
+    Schedule.BLIP: (1, 2, 4),
+    Schedule.REACHED: (5, 10, 20),
+    Schedule.CAPACITY: (15, 30, 60),
+}
+
+
+class CallPolicy(Frozen):
+    """How long a turn may try for an answer (DESIGN section 4, Calls)."""
+
+    attempts: Annotated[int, Field(ge=1, le=100)] = 4
+    """Attempts on one target in one call, the first included; file renewals are not counted (A8, A28)."""
+    max_wait_s: Seconds = 60
+    """The longest wait that still is a retry; a longer one moves the turn on."""
+    patience_s: Seconds = 900
+    """Sum of the durable waits in one turn."""
+    bench_s: Seconds = 300
+    """How long a target rests after transient trouble (upstream's circuit)."""
+    ride_s: Seconds = 5
+    """Waits up to this ride inside the next attempt's activity; longer ones are timers."""
+    deadline_s: Annotated[float, Field(gt=0, le=7_200)] = 600
+    """Total time of one trip, first byte to last."""
+    pickup_s: Annotated[float, Field(gt=0, le=86_400)] = 60
+    """How long an attempt waits for a worker before it counts as not sent."""
+
+
+class RepairPolicy(Frozen):
+    """When an unchanged failure becomes a person's question (RULES L1, DESIGN section 4, Repairs)."""
+
+    repeat: Limit = 3
+    """Identical failures that are still admitted; the next one is NoProgress (L5)."""
+    distinct: Limit = 16
+    """Different failures one gate may show before LedgerFull (L7)."""
+    budget: Limit = 3
+    """Charges a gate may take; the next one is BudgetSpent."""
+    escalate_after: Limit = 2
+    """From this charge on the repair is handed to the next target; 0: never."""
+    drift: Limit = 8
+    """New exact failures in a row within one family that are still admitted."""
+
+
+class StepPolicy(Frozen):
+    """When an unchanged step becomes a person's question."""
+
+    repeat: Limit = 5
+    kept: Annotated[int, Field(ge=1, le=4_096)] = 4_096
+    """The last step digests that are remembered."""
+
+
+class Policy(Frozen):
+    """All numbers a decision depends on."""
+
+    calls: CallPolicy = CallPolicy()
+    repairs: RepairPolicy = RepairPolicy()
+    steps: StepPolicy = StepPolicy()
