@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 
 from ledger.agent import Plan
 from ledger.answers import Text
+from ledger.conversation import Conversation
 from ledger.model import Frozen
 from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Verdict
 from ledger.target import Target
@@ -27,16 +28,6 @@ READ_ANSWER = "read_answer"
 
 MAX_INLINE_ANSWER = 16_384
 """Bytes of an answer that a starter who passed its task inline gets back inline."""
-
-
-class Conversation(Frozen):
-    """A reference to a transcript: the first `length` messages of the chain that ends in `head`."""
-
-    id: str
-    """The first execution's run id."""
-    length: int = 0
-    head: str = ""
-    """Digest of the chain of messages, 32 hex characters; "" for an empty conversation."""
 
 
 class Prepare(Frozen):

@@ -83,5 +83,5 @@ class Plan(Frozen):
 
     stages: tuple[StagePlan, ...]
     policy: Policy = Policy()
-    context_tokens: dict[str, int] = {}
+    context_tokens: dict[str, int] = Field(default_factory=dict)
     """Known context windows by target; a target of unknown size is never called larger."""

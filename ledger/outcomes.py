@@ -54,7 +54,7 @@ class Sent(Frozen):
     """Identity of the request as it left, by numbers and digests."""
 
     digest: RequestDigest
-    parameters: dict[str, JsonValue] = {}
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
     tool_catalog_version: str = ""
     assembly_version: str = ""
 

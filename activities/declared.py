@@ -1,0 +1,59 @@
+"""What the operator declares on the worker, as types: providers, gates, workspaces, prices of a model.
+
+`settings.py` fills them from `endstop.toml`; agents can only name them. Light: no SDK is loaded here.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
+
+from ledger.agent import Name
+from ledger.model import Frozen
+
+
+class Provider(Frozen):
+    """One endpoint that speaks one vendor protocol."""
+
+    name: Name
+    api: Literal["openai-chat", "anthropic-messages"]
+    base_url: str
+    """Where requests go; agents cannot change it. No trailing slash."""
+    key: SecretStr | None = None
+    """Read from the variable `key_env` by `settings.py`; None where the endpoint needs none or it is missing."""
+    key_env: str = ""
+    headers: dict[str, str] = Field(default_factory=dict)
+
+
+class Model(Frozen):
+    """What the operator knows of one target."""
+
+    context_tokens: Annotated[int, Field(ge=1)] | None = None
+
+
+class CommandGate(Frozen):
+    """A gate that runs a command in the run's workspace, without a shell, with a cleaned environment."""
+
+    name: Name
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 300
+    output_bytes: Annotated[int, Field(ge=1_024, le=64 * 2**20)] = 2**20
+    """What is kept of the output: the first and the last half of this each."""
+
+
+class Workspace(Frozen):
+    """A folder that the operator allows runs to work in: each run gets its own copy of it."""
+
+    name: Name
+    source: Path
+
+
+class Declared(Frozen):
+    """Everything the operator declared."""
+
+    providers: dict[str, Provider] = Field(default_factory=dict)
+    models: dict[str, Model] = Field(default_factory=dict)
+    gates: dict[str, CommandGate] = Field(default_factory=dict)
+    workspaces: dict[str, Workspace] = Field(default_factory=dict)
+    workspace_root: Path = Path(".endstop/workspaces")
+    """Where the copies live: `workspace_root / run / name`."""

@@ -1,0 +1,94 @@
+"""What callers of `AgentWorkflow` send and receive: its input, its result, and the shapes its queries answer.
+
+A JSON starter in any language needs only `{"agent": {...}, "task": "..."}`. Everything that arrives is validated
+inside the workflow, so no model here is used as a handler's parameter type.
+"""
+
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from ledger.conversation import Conversation
+from ledger.model import Frozen
+
+SIGNAL_INTERVENE = "intervene"
+UPDATE_ANSWER = "answer"
+QUERY_STATUS = "status"
+QUERY_INTERVENTION = "intervention"
+QUERY_LEDGER = "ledger"
+QUERY_JOURNAL = "journal"
+
+ATTRIBUTE_STATUS = "EndstopStatus"
+ATTRIBUTE_INTERVENTION = "EndstopIntervention"
+ATTRIBUTE_MODEL = "EndstopModel"
+ATTRIBUTE_SPEND = "EndstopSpendUsd"
+
+RunStatus = Literal["running", "waiting", "needs_human", "completed", "stopped", "cancelled"]
+"""running; waiting for a timer; needs_human: an intervention is open; or how it ended."""
+
+
+class RunResult(Frozen):
+    """How a run ended."""
+
+    status: Literal["completed", "stopped"]
+    answer: str | None = None
+    """Inline where the task came inline (at most 16 kB); else `endstop transcript` has it."""
+    conversation: Conversation
+    by: str = ""
+    """Who stopped it, as claimed."""
+    why: str = ""
+    turns: int = 0
+
+
+class Status(Frozen):
+    """Query `status`: where the run stands, in numbers and names."""
+
+    status: RunStatus
+    agent: str
+    stage: str
+    turn: int
+    """Turn of the run, from 1; 0 before the first."""
+    target: str = ""
+    doing: str = ""
+    """What it does now, such as "calling openai:gpt-5, attempt 2" or "gate tests"."""
+    since: float = 0
+    """Unix seconds when that began."""
+    until: float | None = None
+    """Unix seconds when a wait ends, where one is on."""
+    intervention: str = ""
+    """Label of the open intervention."""
+    attempts: int = 0
+    failovers: int = 0
+    charges: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0
+    """Sum of the known prices."""
+    unpriced: int = 0
+    """Attempts with usage whose price is unknown."""
+    conversation: Conversation
+    journal: int = 0
+    """Sequence number of the newest record."""
+
+
+class Asked(Frozen):
+    """Query `intervention`: the open intervention, or null."""
+
+    id: str
+    digest: str
+    label: str
+    text: str
+    facts: dict[str, JsonValue]
+    answers: tuple[str, ...]
+    at: float
+
+
+class JournalPage(Frozen):
+    """Query `journal`: the records after a sequence number, oldest first; the whole journal is in the store."""
+
+    records: tuple[dict[str, Any], ...]
+    """Each with its `seq`."""
+    next: int
+    """Pass as `after` to go on."""
+    first: int
+    """The oldest sequence number still held in the workflow."""
