@@ -1,0 +1,134 @@
+"""What a vendor's API must tell the simulator to be spoken: the Protocol and the values it exchanges.
+
+One module per API implements it (`openai_chat`, `anthropic_messages`); `routing` lists them. Nothing here opens
+a socket or knows a script.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from simulator.replies import ErrorWord, Text, ToolCalls, Usage
+
+BYTES_PER_TOKEN = 4
+"""The usual rule of thumb for English text; only for replies whose script gives no usage."""
+
+
+class AskError(ValueError):
+    """A request body this API could not read; the message goes back in the vendor's envelope, status 400."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What a request asks for. `newest`: the text of all after the model's last answer; `size`: the body's bytes."""
+
+    model: str
+    stream: bool
+    newest: str
+    size: int
+    usage_in_stream: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """An error to put into a vendor's envelope; a message replaces the vendor's usual words."""
+
+    error: ErrorWord
+    model: str
+    message: str | None = None
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Envelope:
+    """An error as the vendor sends it."""
+
+    status: int
+    body: JsonValue
+
+
+class Dialect(Protocol):
+    """One API of one vendor. `token` is unique to the request: ids of the answer are made from it."""
+
+    name: str
+    request_id_header: str
+
+    def recognises(self, path: str) -> bool: ...
+
+    def key(self, headers: Mapping[str, str]) -> str: ...
+
+    def read(self, path: str, body: Mapping[str, JsonValue], size: int) -> Ask: ...
+
+    def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue: ...
+
+    def events(self, ask: Ask, answer: Text | ToolCalls, token: str) -> Iterator[bytes]: ...
+
+    def error(self, problem: Problem, token: str) -> Envelope: ...
+
+    def error_event(self, problem: Problem, token: str) -> bytes: ...
+
+
+def text_field(body: Mapping[str, JsonValue], name: str) -> str:
+    """A field that must hold text; AskError says which one is missing."""
+    value = body.get(name)
+    if not isinstance(value, str) or not value:
+        raise AskError(f"you must provide a {name} parameter")
+    return value
+
+
+def messages_of(body: Mapping[str, JsonValue]) -> list[Mapping[str, JsonValue]]:
+    """The conversation of a request; AskError when it is not a list of objects."""
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise AskError("messages: expected a list with at least one message")
+    if not all(isinstance(message, dict) for message in messages):
+        raise AskError("messages: expected objects with role and content")
+    return [message for message in messages if isinstance(message, dict)]
+
+
+def newest_text(messages: list[Mapping[str, JsonValue]], answered_by: str = "assistant") -> str:
+    """All text after the model's last answer: a person's words and tool results, whichever came last."""
+    tail: list[str] = []
+    for message in reversed(messages):
+        if message.get("role") == answered_by:
+            break
+        if message.get("role") not in ("system", "developer"):
+            tail.append(_flat(message.get("content")))
+    return "\n".join(reversed(tail))
+
+
+def _flat(content: JsonValue) -> str:
+    match content:
+        case str():
+            return content
+        case list():
+            return "\n".join(_flat(part) for part in content)
+        case {"text": str(text)}:
+            return text
+        case {"content": nested}:  # a tool result of Anthropic holds blocks of its own
+            return _flat(nested)
+        case _:
+            return ""
+
+
+def usage_of(ask: Ask, answer: Text | ToolCalls) -> Usage:
+    """The scripted usage, or one token per 4 bytes of what went in and came out."""
+    if answer.usage is not None:
+        return answer.usage
+    written = len(answer.text.encode())
+    if isinstance(answer, ToolCalls):
+        written += sum(len(call.name) + len(call.arguments.encode()) for call in answer.calls)
+    return Usage(input_tokens=_tokens(ask.size), output_tokens=_tokens(written))
+
+
+def _tokens(size: int) -> int:
+    return max(1, -(-size // BYTES_PER_TOKEN))
+
+
+def pieces(text: str, count: int) -> Iterator[str]:
+    """`text` in at most `count` parts of nearly equal length, none empty."""
+    step = max(1, -(-len(text) // count))
+    for start in range(0, len(text), step):
+        yield text[start : start + step]

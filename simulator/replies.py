@@ -1,0 +1,183 @@
+"""The kinds of reply a script can ask for. How each is carried out is in `delivery`, when it is chosen in `lanes`."""
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, PositiveInt, field_validator
+
+from simulator.model import Frozen, Headers
+
+Seconds = Annotated[float, Field(ge=0, le=86_400)]
+
+ErrorWord = Literal[
+    "rate_limited",
+    "overloaded",
+    "quota_exhausted",
+    "billing",
+    "auth",
+    "access_denied",
+    "model_unavailable",
+    "too_large",
+    "invalid_request",
+    "content_refused",
+    "file_missing",
+    "server_error",
+]
+"""What went wrong, in words that are the same for all vendors; each dialect owns the vendor's envelope for it."""
+
+FRAMING = ("content-length", "transfer-encoding")
+"""Headers the socket decides: `cut`, `drip` and `huge` depend on them."""
+
+
+def _as_json_text(value: object) -> object:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+JsonText = Annotated[str, BeforeValidator(_as_json_text)]
+"""Text sent as it is; anything else that JSON can say is accepted and encoded."""
+
+
+class Usage(Frozen):
+    """Token counts. `input_tokens` holds all of the input, `cached_tokens` the part of it read from a cache."""
+
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+
+
+class ToolCall(Frozen):
+    """One call of a tool. `arguments` is JSON text, so that malformed arguments can be scripted too."""
+
+    name: str
+    arguments: JsonText = "{}"
+    id: str | None = None
+
+
+class ReplyBase(Frozen):
+    """What every reply may say about its turn.
+
+    `when_contains`: only for a request whose newest input (all after the model's last answer) holds this text.
+    `repeat`: not used up by being sent. `delay_s`: wait before the first byte. `held_until`: wait until
+    this label is released (`Simulator.release`, `POST /_release/LABEL`), then for the delay.
+    """
+
+    when_contains: str | None = None
+    repeat: bool = False
+    delay_s: Seconds = 0
+    held_until: str | None = None
+
+
+class Answer(ReplyBase):
+    """What the two kinds of good answer share.
+
+    `chunks`: in how many pieces each text (and each call's arguments) is streamed. `event_delay_s`: wait before
+    each event but the first. `usage`: without it one token per 4 bytes is counted. `finish_reason`: stop, length,
+    tool_calls and content_filter become the vendor's word, any other value is sent as it is.
+    """
+
+    text: str = ""
+    chunks: PositiveInt = 3
+    event_delay_s: Seconds = 0
+    usage: Usage | None = None
+    finish_reason: str | None = None
+
+
+class Text(Answer):
+    """An answer in words."""
+
+    kind: Literal["text"] = "text"
+
+
+class ToolCalls(Answer):
+    """An answer that calls tools, all in one message; `text` comes before the calls."""
+
+    kind: Literal["tool_calls"] = "tool_calls"
+    calls: tuple[ToolCall, ...] = Field(min_length=1)
+
+
+GoodAnswer = Annotated[Text | ToolCalls, Field(discriminator="kind")]
+
+
+class Error(ReplyBase):
+    """The vendor's own error envelope and status for `error`; `retry_after_s` is also its `retry-after` header."""
+
+    kind: Literal["error"] = "error"
+    error: ErrorWord
+    message: str | None = None
+    retry_after_s: Seconds | None = None
+    headers: Headers = Field(default={}, validate_default=True)
+
+
+class Raw(ReplyBase):
+    """Any status, headers and body, sent as written: an HTML page in a 200, an error object in a 200, nothing."""
+
+    kind: Literal["raw"] = "raw"
+    status: int = Field(default=200, ge=200, le=599)
+    headers: Headers = Field(default={}, validate_default=True)
+    body: JsonText = ""
+
+    @field_validator("headers")
+    @classmethod
+    def _leaves_framing_to_us(cls, headers: Headers) -> Headers:
+        if named := [name for name in FRAMING if name in headers]:
+            raise ValueError(f"{named[0]} is computed from the body: leave it out")
+        return headers
+
+
+class Huge(ReplyBase):
+    """A 200 with `size` bytes of one JSON string, made while they are sent; `gzip` makes it a bomb."""
+
+    kind: Literal["huge"] = "huge"
+    size: PositiveInt
+    gzip: bool = False
+
+
+class Hang(ReplyBase):
+    """The request is read and never answered; with `after_headers` the status line arrives and nothing more."""
+
+    kind: Literal["hang"] = "hang"
+    where: Literal["before_headers", "after_headers"] = "before_headers"
+
+
+class Cut(ReplyBase):
+    """The first `after_events` events of `answer`, then the ending. A plain answer's events are its two halves.
+
+    close: the connection ends in the middle of the body; reset: it ends with a TCP reset; clean: HTTP ends
+    properly but the vendor's last events are missing; stall: nothing more comes, the connection stays open.
+    """
+
+    kind: Literal["cut"] = "cut"
+    after_events: int = Field(ge=0)
+    ending: Literal["close", "reset", "clean", "stall"] = "close"
+    answer: GoodAnswer = Text(text="This answer is cut before its end.")
+
+
+class ErrorInStream(ReplyBase):
+    """A 200 that starts well: `after_events` events of `answer`, then the vendor's error event, then the end."""
+
+    kind: Literal["error_in_stream"] = "error_in_stream"
+    after_events: int = Field(default=0, ge=0)
+    error: ErrorWord
+    message: str | None = None
+    answer: GoodAnswer = Text(text="This answer ends in an error.")
+
+
+class Refuse(ReplyBase):
+    """The request is read, then the connection ends (or is reset) without one byte of an answer."""
+
+    kind: Literal["refuse"] = "refuse"
+    ending: Literal["close", "reset"] = "close"
+
+
+class Drip(ReplyBase):
+    """A good answer whose body arrives one byte every `interval_s` seconds: never idle, never done."""
+
+    kind: Literal["drip"] = "drip"
+    interval_s: Seconds = 1
+    answer: GoodAnswer = Text(text="This answer drips.")
+
+
+Reply = Annotated[
+    Text | ToolCalls | Error | Raw | Huge | Hang | Cut | ErrorInStream | Refuse | Drip,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,249 @@
+"""The simulator itself: listens, reads requests, asks the script, sends the reply, logs both.
+
+Vendors' words are in the dialects, bad endings in `delivery`, bytes in `wire`.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+import secrets
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Self
+
+import h11
+
+from simulator import admin
+from simulator.delivery import Delivery, deliver
+from simulator.dialect import Ask, AskError, Dialect
+from simulator.lanes import Choice, Lanes
+from simulator.log import Answered, Log, Outcome, Received, masked
+from simulator.replies import Error
+from simulator.routing import dialect_for
+from simulator.script import Script
+from simulator.wire import BodyTooLargeError, ClientGoneError, Request, Wire
+
+LANE_HEADER: Final = "x-endstop-run"
+ATTEMPT_HEADER: Final = "x-endstop-attempt"
+
+_logger = logging.getLogger("simulator")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Turn:
+    """One request and what it gets."""
+
+    ask: Ask
+    choice: Choice
+    record: Received
+
+
+class Simulator:
+    """An async context manager: `async with Simulator(script) as sim`, then point clients at `sim.url`."""
+
+    def __init__(
+        self,
+        script: Script | None = None,
+        log: Path | str | None = None,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self._lanes = Lanes(script or Script())
+        self._log_path = log
+        self._address = (host, port)
+        self._life = secrets.token_hex(4)
+        self._seq = 0
+        self._labels: dict[str, asyncio.Event] = {}
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._log = Log(self._log_path)
+        self._controls = admin.Controls(
+            log=self._log, script=lambda: self._lanes.script, use=self.use, release=self.release
+        )
+        host, port = self._address
+        self._server = await asyncio.start_server(self._accept, host, port)
+        self._address = self._server.sockets[0].getsockname()[:2]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._server.wait_closed()
+        self._log.__exit__()
+
+    @property
+    def url(self) -> str:
+        """The address without a path, e.g. `http://127.0.0.1:40123`."""
+        host, port = self._address
+        return f"http://{host}:{port}"
+
+    @property
+    def requests(self) -> tuple[Received, ...]:
+        """All requests for a model so far, in the order they arrived; never cleared."""
+        return tuple(self._log.received)
+
+    @property
+    def connections_open(self) -> int:
+        return len(self._connections)
+
+    def use(self, script: Script) -> None:
+        """Replace the script and start counting from 1 again; the log and `seq` go on."""
+        self._lanes = Lanes(script)
+
+    def release(self, label: str) -> None:
+        """Let go of the replies that are `held_until` this label, now and later."""
+        self._label(label).set()
+
+    async def received(self, count: int) -> list[Received]:
+        """Wait until `count` requests have arrived and return them."""
+        return await self._log.wait_received(count)
+
+    async def finished(self, seq: int) -> Answered:
+        """Wait until the answer to request `seq` has ended, and how: `client_closed` proves they hung up."""
+        return await self._log.wait_answered(seq)
+
+    def _label(self, label: str) -> asyncio.Event:
+        return self._labels.setdefault(label, asyncio.Event())
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve(Wire(reader, writer)))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _serve(self, wire: Wire) -> None:
+        try:
+            while (request := await wire.request()) is not None:
+                await self._respond(request, wire)
+                if not wire.reusable:
+                    return
+        except h11.RemoteProtocolError as problem:
+            await _neutral(wire, problem.error_status_hint, f"not HTTP as we know it: {problem}")
+        except BodyTooLargeError:
+            await _neutral(wire, 413, "the request's body is larger than 64 MB")
+        except ClientGoneError:
+            pass  # nobody is left to tell
+        finally:
+            await wire.close()
+
+    async def _respond(self, request: Request, wire: Wire) -> None:
+        dialect = dialect_for(request.method, request.path)
+        if dialect is None:
+            status, body = admin.answer(request, self._controls)
+            await _send_json(wire, status, json.dumps(body))
+            return
+        turn = self._turn(request, dialect)
+        await self._log.add_received(turn.record)
+        if turn.choice.exhausted:
+            _logger.warning("script exhausted: model %s lane %r", turn.record.model, turn.record.lane)
+        to = Delivery(wire=wire, dialect=dialect, ask=turn.ask, token=f"{self._life}{turn.record.seq:06d}")
+        await self._deliver(turn, to)
+
+    def _turn(self, request: Request, dialect: Dialect) -> _Turn:
+        ask = Ask(model="", stream=False, newest="", size=len(request.body))
+        try:
+            ask = _read(request, dialect)
+            choice = self._choose(request, dialect, ask)
+        except AskError as problem:
+            choice = Choice(number=0, reply=Error(error="invalid_request", message=str(problem)))
+        self._seq += 1
+        return _Turn(ask=ask, choice=choice, record=_received(request, dialect, ask, choice, self._seq))
+
+    def _choose(self, request: Request, dialect: Dialect, ask: Ask) -> Choice:
+        keys = self._lanes.script.keys
+        if keys and dialect.key(request.headers) not in keys:
+            return Choice(number=0, reply=Error(error="auth"))
+        lane = request.headers.get(LANE_HEADER, "")
+        return self._lanes.choose(model=ask.model, lane=lane, newest=ask.newest)
+
+    async def _deliver(self, turn: _Turn, to: Delivery) -> None:
+        outcome: Outcome = "stopped"
+        try:
+            outcome = await _unless_gone(to.wire, self._when_due(turn, to))
+        finally:
+            await self._log.add_answered(_answered(turn, to.wire, outcome))
+
+    async def _when_due(self, turn: _Turn, to: Delivery) -> Outcome:
+        reply = turn.choice.reply
+        if reply.held_until is not None:
+            await self._label(reply.held_until).wait()
+        if reply.delay_s:
+            await asyncio.sleep(reply.delay_s)
+        return await deliver(reply, to)
+
+
+async def _unless_gone(wire: Wire, answer: Coroutine[None, None, Outcome]) -> Outcome:
+    """How the answer ended: `client_closed` as soon as the client closes its socket before it is complete."""
+    work = asyncio.ensure_future(answer)
+    watch = asyncio.ensure_future(wire.gone())
+    try:
+        await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+        return work.result() if work.done() else "client_closed"
+    except ClientGoneError:
+        return "client_closed"
+    finally:
+        work.cancel()
+        watch.cancel()
+        await asyncio.gather(work, watch, return_exceptions=True)
+
+
+def _read(request: Request, dialect: Dialect) -> Ask:
+    try:
+        body = json.loads(request.body)
+    except (ValueError, RecursionError) as problem:
+        raise AskError("we could not parse the JSON body of your request") from problem
+    if not isinstance(body, dict):
+        raise AskError("the JSON body of your request must be an object")
+    return dialect.read(request.path, body, len(request.body))
+
+
+def _received(request: Request, dialect: Dialect, ask: Ask, choice: Choice, seq: int) -> Received:
+    return Received(
+        seq=seq,
+        at=datetime.now(UTC),
+        dialect=dialect.name,
+        model=ask.model,
+        lane=request.headers.get(LANE_HEADER, ""),
+        number=choice.number,
+        attempt=request.headers.get(ATTEMPT_HEADER, ""),
+        method=request.method,
+        path=request.path,
+        headers=masked(request.headers),
+        body_size=len(request.body),
+        body_sha256=hashlib.sha256(request.body).hexdigest(),
+        raw=request.body,
+    )
+
+
+def _answered(turn: _Turn, wire: Wire, outcome: Outcome) -> Answered:
+    record = turn.record
+    return Answered(
+        seq=record.seq,
+        at=datetime.now(UTC),
+        model=record.model,
+        lane=record.lane,
+        number=record.number,
+        attempt=record.attempt,
+        reply="exhausted" if turn.choice.exhausted else turn.choice.reply.kind,
+        status=wire.status,
+        bytes_sent=wire.sent,
+        outcome=outcome,
+    )
+
+
+async def _neutral(wire: Wire, status: int, message: str) -> None:
+    await _send_json(wire, status, json.dumps({"error": f"simulator: {message}"}), close=True)
+
+
+async def _send_json(wire: Wire, status: int, body: str, *, close: bool = False) -> None:
+    encoded = body.encode()
+    headers = {"content-type": "application/json", "content-length": str(len(encoded))}
+    await wire.start(status, {**headers, "connection": "close"} if close else headers)
+    await wire.write(encoded)
+    await wire.finish()
