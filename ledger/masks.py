@@ -1,0 +1,152 @@
+"""Masks: what differs between two runs of the same failure, replaced by a name.
+
+Here: one ordered table of narrow patterns (ids, addresses, ephemeral ports, durations, sizes, temporary paths, times near
+the run). Not here: reading a tool's output (`failing_items`), or anything that masks a value an assertion compares.
+
+Every pattern works on a line already cut to 400 characters, is anchored on a literal, a digit or a word boundary, and
+never nests quantifiers, so a line costs a bounded number of steps whatever it holds.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ledger.clock_words import mask_times
+
+FIRST_EPHEMERAL_PORT: Final = 32_768
+"""Linux hands out 32768-60999, IANA names 49152-65535: a port below is somebody's choice and tells services apart."""
+
+_USER_SPACE: Final = range(0x5500_0000_0000, 0x8000_0000_0000)
+"""Where Linux x86-64 puts code and heap: `id(x)` in CPython is such an address written in decimal."""
+
+_ASSERTION: Final = re.compile(
+    r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|\b[Rr]eceived\b|^\s*(?:left|right|got|want)\b|\bwant\b|\bto (?:be|equal)\b|"
+    r"^\s*[+-] "
+)
+_LIMIT: Final = re.compile(r"time(?:d[ -]?)?[ -]?out|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mask:
+    """One row. `values` says whether it also applies where an assertion compares values."""
+
+    pattern: re.Pattern[str]
+    put: str | Callable[[re.Match[str]], str]
+    values: bool = False
+
+
+def _port(found: re.Match[str]) -> str:
+    return f"{found[1]}<port>" if FIRST_EPHEMERAL_PORT <= int(found[2]) <= 65_535 else found[0]
+
+
+def _big_number(found: re.Match[str]) -> str:
+    return "<addr>" if int(found[0]) in _USER_SPACE else found[0]
+
+
+def _long_fraction(found: re.Match[str]) -> str:
+    """Mask what was measured or drawn; 0.30000000000000004 is a plain 0.3 and stays a value."""
+    return found[0] if "000000" in found[0] or "999999" in found[0] else "<float>"
+
+
+def _id_like(found: re.Match[str]) -> str:
+    text = found[0]
+    return "<id>" if any(c.isdigit() for c in text) and any(c.isalpha() for c in text) else text
+
+
+def _prefixed_id(found: re.Match[str]) -> str:
+    return f"{found[1]}<id>" if any(c.isdigit() for c in found[2]) else found[0]
+
+
+def _temporary(found: re.Match[str]) -> str:
+    """Keep the directory's name where a person chose it, and the file's ending always."""
+    name = found[2]
+    stem, dot, ending = name.rpartition(".")
+    stem, ending = (stem, dot + ending) if dot and stem else (name, "")
+    return f"<tmp>/<name>{ending}" if _RANDOM_NAME.search(stem) else f"<tmp>/{name}"
+
+
+_RANDOM_NAME: Final = re.compile(
+    r"^tmp[\w.-]{4,}$|^cc[A-Za-z0-9]{6}$|[-_.](?=[A-Za-z0-9_]*[0-9_])[A-Za-z0-9_]{6,}$|"
+    r"[-_.](?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])[A-Za-z0-9]{6,}$|\d{4,}|^pytest-of-"
+)
+
+_PATTERNS: Final = (
+    _Mask(pattern=re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), put="<uuid>", values=True),
+    # pytest's summary cuts a uuid short; the head is as random as the whole
+    _Mask(pattern=re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]*(?=\.\.\.)"), put="<uuid>", values=True),
+    _Mask(pattern=re.compile(r"\(\.text[\w.]*\+0x[0-9a-f]+\)"), put="(.text)", values=True),
+    _Mask(pattern=re.compile(r"\b0x[0-9a-fA-F]{5,}\b|@[0-9a-f]{6,8}\b"), put="<addr>", values=True),
+    _Mask(
+        pattern=re.compile(r"(?:/private)?(/var/tmp|/tmp|/var/folders/\w+/\w+/T)/([^/\s'\"`:,;)\]}>]+)(?:/pytest-\d+)?"),
+        put=_temporary,
+        values=True,
+    ),
+    _Mask(pattern=re.compile(r"@reproduce_failure\(.*"), put="@reproduce_failure", values=True),
+    _Mask(pattern=re.compile(r"\b((?:[a-z]{2,12}[_-]){1,2})([A-Za-z0-9]{12,})\b"), put=_prefixed_id, values=True),
+    _Mask(pattern=re.compile(r"\b[0-9a-f]{7,64}\b"), put=_id_like, values=True),
+    _Mask(pattern=re.compile(r"\b[A-Za-z0-9+/]{32,}(?![A-Za-z0-9+/])={0,2}"), put=_id_like, values=True),
+    _Mask(pattern=re.compile(r"(?<![\w.])\d{14,15}(?![\w.])"), put=_big_number, values=True),
+    _Mask(pattern=re.compile(r"(?<![\w.])-?\d+\.\d{10,}(?:e-?\d+)?\b"), put=_long_fraction, values=True),
+    _Mask(pattern=re.compile(r"\bip-\d+-\d+-\d+-\d+\b"), put="<host>", values=True),
+    _Mask(pattern=re.compile(r"([\w\])]:|\bport['\"]?[=: ]+)(\d{5})\b"), put=_port, values=True),
+    _Mask(
+        pattern=re.compile(
+            r"\b(p?pid|process|parent|child|tid|goroutine|transaction|xid|worker pid|[Tt]hread|Task)([ =:#-]+)\d+\b",
+            re.IGNORECASE,
+        ),
+        put=r"\1 <pid>",
+    ),
+    _Mask(pattern=re.compile(r"\[gw\d+\] ?"), put=""),
+    _Mask(pattern=re.compile(r"==\d+==|(?<=\w)\[\d{2,7}\](?=[: ])|^\[\d{2,7}\](?=[: ])"), put="<pid>"),
+    _Mask(pattern=re.compile(r"(\bthread\b.*?)\(\d+\)"), put=r"\1(<pid>)"),
+    _Mask(pattern=re.compile(r"\btuple \(\d+,\d+\)"), put="tuple <id>"),
+    _Mask(pattern=re.compile(r"\bseed[ =:]+\d+", re.IGNORECASE), put="seed <seed>"),
+    _Mask(
+        pattern=re.compile(r"\b(attempts?|retry|retries|try|tries)([ #:=]+)\d+(?:( of |/)\d+)?", re.IGNORECASE),
+        put=r"\1 <count>",
+    ),
+    _Mask(
+        pattern=re.compile(r"\b\d+(?= (?:more )?(?:failed )?(?:attempts?|retries|tries|times)\b)", re.IGNORECASE), put="<count>"
+    ),
+    _Mask(pattern=re.compile(r"\b([Uu]sed|[Rr]equested|[Rr]emaining)([: =]+)\d+"), put=r"\1 <count>"),
+    _Mask(pattern=re.compile(r"\b([a-z]+-)\d{4,}\b(?![-.]\d)"), put=r"\1<id>"),
+    _Mask(
+        pattern=re.compile(r"(\b\w*(?:_id|Id|ID)\b|\bid\b|\bcontent-length)(['\"]?\s?[:=]\s?['\"]?)\d{3,}"), put=r"\1\2<id>"
+    ),
+    _Mask(pattern=re.compile(r",? (?:at |on |near )?(?:line|column|col|char|offset|position)s?:? \d+(?:-\d+)?", re.IGNORECASE), put=""),
+    _Mask(pattern=re.compile(r"\((?:line|char|column) \d+\)|\(\d+[:,]\d+(?:-\d+)?\)"), put="", values=True),
+    _Mask(pattern=re.compile(r"(\.\w{1,8}['\")\]]?|Makefile|Dockerfile):\d+(?::\d+)?\b"), put=r"\1", values=True),
+    _Mask(pattern=re.compile(r"^LINE \d+:"), put="LINE:"),
+)
+
+_DURATION: Final = re.compile(
+    r"(?<![\w.])(\d+(?:\.\d+)?) ?(ns|[uµ]s|ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?)\b(?! ?=)", re.IGNORECASE
+)
+_SIZE: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ?([kKMGT]i?B)(/s)?\b")
+
+
+def _measured(found: re.Match[str]) -> str:
+    return f"<{'size' if 'b' in found[2].lower() else 'duration'}>"
+
+
+def _limit(found: re.Match[str]) -> str:
+    """Two digits tell a limit of 30 s from one of 60 s, and hide that it rang at 2001 ms."""
+    return f"{float(found[1]):.1e} {found[2]}"
+
+
+def mask(text: str, at: datetime | None = None) -> str:
+    """Replace what varies between runs in one line. Values that an assertion compares are kept."""
+    if not any(c.isdigit() for c in text):
+        return text
+    text = mask_times(text, at)
+    asserts = bool(_ASSERTION.search(text))
+    for row in _PATTERNS:
+        if row.values or not asserts:
+            text = row.pattern.sub(row.put, text)
+    if asserts:
+        return text
+    measured = _limit if _LIMIT.search(text) else _measured
+    return _SIZE.sub(measured, _DURATION.sub(measured, text))
+

@@ -1,0 +1,212 @@
+"""The generic reading: failing items of a tool nobody described.
+
+Here: what tools do alike: tracebacks, `file:line: message`, numbered failures, TAP, lines that say error. Not here: the
+layouts of particular tools (`report_forms`), which read first and take their lines away, nor words and shapes of single
+lines (`diagnostics`).
+
+Three tiers, the highest that holds anything wins: errors, then warnings, then counts and whatever else was said. A
+compiler's warnings beside an error, or a changed number of passing tests, thus leave the identity alone.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from ledger.diagnostics import Diagnostic, Severity, diagnostic_of, heading_of, place_in, severity_of
+from ledger.failing_items import Item, condense, frame_of, is_caret, is_gutter, is_noise
+
+MAX_BLOCK: Final = 60
+"""Lines that may belong to one failure."""
+
+MAX_REST: Final = 60
+"""Last lines kept of an output that says nothing of a failure."""
+
+Mask = Callable[[str], str]
+
+
+class Tier(IntEnum):
+    """What outranks what when an output holds several kinds of lines. The lowest number wins."""
+
+    ERROR = 1
+    WARNING = 2
+    REST = 3
+
+
+class Found(NamedTuple):
+    """One item found, how it ranks, where the reading goes on, and what tells it from a printed copy of itself."""
+
+    tier: Tier
+    item: Item
+    end: int
+    where: str = ""
+
+
+_TRACEBACK: Final = re.compile(r"^\s*(?:\w*Traceback \(most recent call last\):|File \"[^\"]+\", line \d+$)")
+_EXCEPTION: Final = re.compile(r"^\s*([A-Za-z_][\w.]*(?:::\w+)*)(?: \[\w+\])?(?:: |:$|$)(.*)$")
+_NUMBERED: Final = re.compile(r"^( {0,4})\d{1,5}\) +(\S.*)$")
+_TAP: Final = re.compile(r"^(\s*)not ok\b(?: \d+)?(?: -)? ?(.*)$")
+_TAP_NOISE: Final = re.compile(r"^\s*(?:#? *duration_ms|type|location|failureType|\.\.\.|---|[\w]+: \|-?$|\d+\.\.\d+|at:|file:|line:)")
+_LABEL: Final = re.compile(
+    r"^(?:DETAIL|LINE \d+|CONTEXT|STATEMENT|QUERY|Caused by|Reason|Cause|Expected|Received|Actual|Got|Want|left|right|"
+    r"Message|Details?|Key|Field|[-+] |caused by|because)\b.{0,40}?:",
+    re.IGNORECASE,
+)
+
+
+def read_generic(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
+    """The failing items of any output. A located item counts once a place, all others once."""
+    found = _scan(lines, mask)
+    if not found:
+        return _rest(lines, mask)
+    best = min(one.tier for one in found)
+    return tuple({(one.item, one.where): one.item for one in found if one.tier == best}.values())
+
+
+def _scan(lines: Sequence[str], mask: Mask) -> list[Found]:
+    found: list[Found] = []
+    index, heading = 0, ""
+    while index < len(lines):
+        line = lines[index]
+        if not line or line.isspace():
+            index += 1
+            continue
+        heading = heading_of(line) or heading
+        one = _read_at(lines, index, heading, mask)
+        if one:
+            found.append(one)
+        index = max(one.end if one else 0, index + 1)
+    return found
+
+
+def _read_at(lines: Sequence[str], index: int, heading: str, mask: Mask) -> Found | None:
+    line = lines[index]
+    if _TRACEBACK.match(line):
+        return _traceback(lines, index, mask)
+    if numbered := _NUMBERED.match(line):
+        return _numbered(lines, index, numbered, mask)
+    if tap := _TAP.match(line):
+        return _tap(lines, index, tap, mask)
+    if frame_of(line) and not diagnostic_of(line):
+        return None
+    if diagnostic := diagnostic_of(line, heading):
+        return _diagnostic(lines, index, diagnostic, mask)
+    return _said(lines, index, mask)
+
+
+def indent(line: str) -> int:
+    """Columns before the text."""
+    return len(line) - len(line.lstrip())
+
+
+def _traceback(lines: Sequence[str], index: int, mask: Mask) -> Found:
+    """Python's: frames deeper indented, then the exception at the traceback's own depth."""
+    syntax = lines[index].lstrip().startswith("File")
+    depth = max(indent(lines[index]) - (2 if syntax else 0), 0)
+    last = index + (0 if syntax else 1)
+    while last < len(lines) and (not lines[last].strip() or indent(lines[last]) > depth):
+        last += 1
+    end = _paragraph_end(lines, last)
+    _, source, frames = condense(lines[index:last], mask)
+    head = _EXCEPTION.match(lines[last]) if last < len(lines) else None
+    message, _, _ = condense([head[2] if head else "", *lines[last + 1 : end]], mask)
+    name = mask(head[1]).rpartition(".")[2] if head else ""
+    return Found(Tier.ERROR, Item(kind="exception", code=name, message=message, source=source, frames=frames), end)
+
+
+def _paragraph_end(lines: Sequence[str], start: int) -> int:
+    """A message goes on over the lines below it until a blank one or another failure."""
+    end = start + 1
+    while end < min(len(lines), start + MAX_BLOCK) and lines[end].strip() and not _starts(lines[end]):
+        end += 1
+    return min(end, len(lines))
+
+
+def _starts(line: str) -> bool:
+    return bool(
+        _TRACEBACK.match(line) or diagnostic_of(line) or severity_of(line) in {Severity.ERROR, Severity.COUNT} or is_noise(line)
+    )
+
+
+def _numbered(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask) -> Found | None:
+    """`1) name` and its body, to the next number or to the first line left of the name's own column, in any test runner."""
+    end = index + 1
+    while end < min(len(lines), index + MAX_BLOCK):
+        following = _NUMBERED.match(lines[end])
+        if following and len(following[1]) <= len(head[1]):
+            break
+        if severity_of(lines[end]) == Severity.COUNT:
+            break
+        end += 1
+    message, source, frames = condense(lines[index + 1 : end], mask)
+    if not message and not frames:
+        return None
+    item = Item(kind="test", place=mask(head[2].strip()), message=message, source=source, frames=frames)
+    return Found(Tier.ERROR, item, end)
+
+
+def _tap(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask) -> Found:
+    """`not ok N - name` with its comments or YAML. A parent that only sums up its children adds nothing."""
+    end = index + 1
+    while end < len(lines) and (indent(lines[end]) > len(head[1]) or lines[end].startswith("#")):
+        if re.match(r"\s*# Subtest", lines[end]):
+            break
+        end += 1
+    body = [line.lstrip("# ") if line.startswith("#") else line for line in lines[index + 1 : end]]
+    if any("subtestsFailed" in line for line in body):
+        return Found(Tier.REST, Item(kind="suite", place=mask(head[2])), end)
+    message, source, frames = condense([line for line in body if not _TAP_NOISE.match(line)], mask)
+    place = re.sub(r" # time=.*$", "", mask(head[2]))
+    return Found(Tier.ERROR, Item(kind="test", place=place, message=message, source=source, frames=frames), end)
+
+
+def _diagnostic(lines: Sequence[str], index: int, at: Diagnostic, mask: Mask) -> Found:
+    end = _block_end(lines, index)
+    detail, source, frames = condense(lines[index + 1 : end], mask)
+    message = " ".join(" ".join((mask(at.message), detail)).split())
+    item = Item(kind="diagnostic", place=mask(at.path), code=at.code, message=message, source=source, frames=frames)
+    tier = Tier.ERROR if at.severity == Severity.ERROR else Tier.WARNING
+    return Found(Tier.REST if at.severity == Severity.ADVICE else tier, item, end, where=f"{at.path}:{at.position}")
+
+
+def _said(lines: Sequence[str], index: int, mask: Mask) -> Found | None:
+    """A line that says error, with what is indented below it."""
+    severity = severity_of(lines[index])
+    if severity is None:
+        return None
+    end = _block_end(lines, index)
+    place = next((path for line in lines[index + 1 : end] if (path := place_in(line))), "")
+    message, source, frames = condense([lines[index], *lines[index + 1 : end]], mask)
+    item = Item(kind="line", place=mask(place), message=message, source=source, frames=frames)
+    tiers = {Severity.ERROR: Tier.ERROR, Severity.WARNING: Tier.WARNING}
+    where = next((line for line in lines[index + 1 : end] if place_in(line)), "")
+    return Found(tiers.get(severity, Tier.REST), item, end, where=where)
+
+
+def _block_end(lines: Sequence[str], index: int) -> int:
+    """Below a failing line: deeper indented lines, frames, quoted source, labelled details; blanks only between those."""
+    depth = indent(lines[index])
+    end = probe = index + 1
+    while probe < min(len(lines), index + MAX_BLOCK):
+        line = lines[probe]
+        if line.strip():
+            if not _continues(line, depth):
+                break
+            end = probe + 1
+        probe += 1
+    return end
+
+
+def _continues(line: str, depth: int) -> bool:
+    if is_gutter(line) or is_caret(line) or _LABEL.match(line):
+        return True
+    if diagnostic_of(line):
+        return False
+    return indent(line) > depth or frame_of(line) is not None
+
+
+def _rest(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
+    """An output that names no failure is its own identity: each of its last lines."""
+    kept = [line for line in lines if line.strip() and not is_noise(line)][-MAX_REST:]
+    said = [" ".join(mask(line).split()) for line in kept]
+    return tuple(Item(kind="line", message=line) for line in dict.fromkeys(said) if line)

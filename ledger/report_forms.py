@@ -1,0 +1,3 @@
+"""stub"""
+def read_reports(lines, mask):
+    return (), lines
