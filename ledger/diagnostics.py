@@ -8,7 +8,7 @@ import re
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from ledger.failing_items import is_noise
+from ledger.failing_items import is_caret, is_gutter, is_noise
 
 
 class Severity(Enum):
@@ -30,7 +30,7 @@ class Diagnostic(NamedTuple):
     message: str
 
 
-_PATH: Final = r"(?P<path>[^\s:()\[\]'\"<>,;=]+)"
+_PATH: Final = r"(?P<path>(?=[^\s:]*[A-Za-z])[^\s:()\[\]'\"<>,;=]+)"
 _TOOL: Final = r"(?:[\w./+-]+: ?)?"
 _SHAPES: Final = tuple(
     re.compile(pattern)
@@ -137,7 +137,7 @@ def _graded(path: str, at: str, said: str) -> Diagnostic:
 
 def severity_of(line: str) -> Severity | None:
     """How grave a line is by its words; None where it says nothing of a failure."""
-    if not line.strip() or is_noise(line):
+    if not line.strip() or is_noise(line) or is_gutter(line) or is_caret(line):
         return None
     if _COUNTS.search(line):
         return Severity.COUNT

@@ -62,12 +62,12 @@ _FRAMES: Final = tuple(
 _FRAME_HINT: Final = re.compile(r"^\s*(?:File \"|at |#\d| ?# |from |[❯›→] |\(\w)|:\d|\(.*\d\)$")
 _CARET: Final = re.compile(r"^\s*(?:\d+ ?)?[|│·:]?[\s|│·╵]*(?:\^[\^~\-]*|~+\^?~*|─*┬─*|[━▲^]+)(?=\s|$)")
 _POINTERS: Final = "^~━▲┬"
-_GUTTER: Final = re.compile(r"^\s*(?:(>)\s*)?\d+ ?(?:[|│▏┆:]|\s(?=\s))|^\s*[|│┆·]")
+_GUTTER: Final = re.compile(r"^\s*(?:(>)\s*)?\d+(?: ?[|│▏┆]|:(?!\d)|\s\s)|^\s*[|│┆·]")
 _NOISE: Final = re.compile(
     r"^\s*(?:\[?(?:INFO|DEBUG|TRACE)\b|[\u2713\u2714√✓✔]|ok\b|PASS(?:ED)?\b|\d+(?:\.\d+)?%|[-=_*~─━⎯─. #+]{5,}$|goroutine \d+|"
     r"\[Previous line repeated|During handling of|The above exception|Stack ?trace:?$|stack backtrace:|Traceback|"
     r"hint:|help:|note: (?:run with|this error originates)|For (?:more|further) information|Run with|See also|=== |"
-    r"exit status|\.\.\. \d+ more|thrown in|A complete log of this run)|[█▉━]{4,}|--:--:--",
+    r"exit status|.{0,60}ms: (?:Mark|Scav)|\.\.\. \d+ more|thrown in|A complete log of this run)|[█▉━]{4,}|--:--:--",
     re.IGNORECASE,
 )
 
@@ -138,7 +138,10 @@ def condense(lines: Sequence[str], mask: Callable[[str], str]) -> tuple[str, str
             skip, quoted = _quoted_source(lines, index)
             source = quoted if quoted and is_own(*frame) else source
             continue
-        if is_caret(line) or is_noise(line):
+        if is_caret(line):
+            message.append(_CARET.sub("", line).strip())
+            continue
+        if is_noise(line):
             continue
         if is_gutter(line):
             source = source or (ungutter(line) if line.lstrip().startswith(">") else "")

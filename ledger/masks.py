@@ -98,7 +98,13 @@ _PATTERNS: Final = (
         ),
         put=r"\1 <pid>",
     ),
-    _Mask(pattern=re.compile(r"\[gw\d+\] ?"), put=""),
+    _Mask(pattern=re.compile(r"\[gw\d+\] ?|\[ *\d+%\]|\(\d+ tests?\b[^)]*\)"), put=""),
+    # bash names the dead child by pid before the signal's word
+    _Mask(pattern=re.compile(r"^\s*\d+ (?=[A-Z][a-z]+\b)"), put=""),
+    _Mask(
+        pattern=re.compile(r"\b(again|retry|retrying|retries|wait|waiting)( in| after| for)? \d+(?:\.\d+)? ?(?:ms|s|m|seconds?)\b"),
+        put=r"\1 <duration>",
+    ),
     _Mask(pattern=re.compile(r"==\d+==|(?<=\w)\[\d{2,7}\](?=[: ])|^\[\d{2,7}\](?=[: ])"), put="<pid>"),
     _Mask(pattern=re.compile(r"(\bthread\b.*?)\(\d+\)"), put=r"\1(<pid>)"),
     _Mask(pattern=re.compile(r"\btuple \(\d+,\d+\)"), put="tuple <id>"),
@@ -126,6 +132,9 @@ _DURATION: Final = re.compile(
 )
 _SIZE: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ?([kKMGT]i?B)(/s)?\b")
 
+_AFTERTHOUGHT: Final = re.compile(r" \(?<duration>\)?$")
+"""Runners print a duration behind a name only when it is long enough."""
+
 
 def _measured(found: re.Match[str]) -> str:
     return f"<{'size' if 'b' in found[2].lower() else 'duration'}>"
@@ -148,5 +157,5 @@ def mask(text: str, at: datetime | None = None) -> str:
     if asserts:
         return text
     measured = _limit if _LIMIT.search(text) else _measured
-    return _SIZE.sub(measured, _DURATION.sub(measured, text))
+    return _AFTERTHOUGHT.sub("", _SIZE.sub(measured, _DURATION.sub(measured, text)))
 

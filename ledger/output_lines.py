@@ -22,7 +22,7 @@ LINE_TAIL: Final = 100
 _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]?[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9])")
 _CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
 _DRAWN: Final = re.compile(r"^ {0,2}[│┃║╷╵╭╰┌└├┤╮╯]+[─━═]* ?|[ ]?[│┃║]$")
-_PREFIX: Final = re.compile(r"^(?:#\d+ \d+\.\d+ |##\[\w+\]|\[(?:ERROR|error)\] ?|[\w.-]{1,40} +\| (?=\S))")
+_PREFIX: Final = re.compile(r"^(?:#\d+ \d+\.\d+ |##\[\w+\]|\[(?:ERROR|error)\] ?|[A-Za-z][\w.-]{1,40} +\| (?=\S))")
 
 
 def lines_of(output: str, root: str = "") -> list[str]:

@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from ledger.diagnostics import Diagnostic, Severity, diagnostic_of, heading_of, place_in, severity_of
-from ledger.failing_items import Item, condense, frame_of, is_caret, is_gutter, is_noise
+from ledger.failing_items import Item, condense, frame_of, is_caret, is_gutter, is_noise, statement_at
 
 MAX_BLOCK: Final = 60
 """Lines that may belong to one failure."""
@@ -65,18 +65,32 @@ def read_generic(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
 
 def _scan(lines: Sequence[str], mask: Mask) -> list[Found]:
     found: list[Found] = []
-    index, heading = 0, ""
+    index, heading, quoted = 0, "", ""
     while index < len(lines):
         line = lines[index]
         if not line or line.isspace():
             index += 1
             continue
         heading = heading_of(line) or heading
-        one = _read_at(lines, index, heading, mask)
+        one = None if _is_quoted(lines, index) else _read_at(lines, index, heading, mask)
         if one:
-            found.append(one)
+            found.append(_quoting(one, quoted))
+            quoted = ""
+        elif is_caret(line) and index:
+            quoted = mask(statement_at(lines[index - 1], line))
         index = max(one.end if one else 0, index + 1)
     return found
+
+
+def _is_quoted(lines: Sequence[str], index: int) -> bool:
+    """Source over a caret, as node prints it before the message: words of failure in it say nothing yet."""
+    return index + 1 < len(lines) and is_caret(lines[index + 1]) and not diagnostic_of(lines[index])
+
+
+def _quoting(one: Found, quoted: str) -> Found:
+    if not quoted or one.item.source or one.tier != Tier.ERROR:
+        return one
+    return one._replace(item=one.item.model_copy(update={"source": quoted}))
 
 
 def _read_at(lines: Sequence[str], index: int, heading: str, mask: Mask) -> Found | None:
@@ -148,7 +162,7 @@ def _numbered(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask)
 def _tap(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask) -> Found:
     """`not ok N - name` with its comments or YAML. A parent that only sums up its children adds nothing."""
     end = index + 1
-    while end < len(lines) and (indent(lines[end]) > len(head[1]) or lines[end].startswith("#")):
+    while end < len(lines) and (not lines[end] or indent(lines[end]) > len(head[1]) or lines[end].startswith("#")):
         if re.match(r"\s*# Subtest", lines[end]):
             break
         end += 1
@@ -174,7 +188,7 @@ def _said(lines: Sequence[str], index: int, mask: Mask) -> Found | None:
     severity = severity_of(lines[index])
     if severity is None:
         return None
-    end = _block_end(lines, index)
+    end = index + 1 if severity == Severity.COUNT else _block_end(lines, index)
     place = next((path for line in lines[index + 1 : end] if (path := place_in(line))), "")
     message, source, frames = condense([lines[index], *lines[index + 1 : end]], mask)
     item = Item(kind="line", place=mask(place), message=message, source=source, frames=frames)
@@ -200,7 +214,7 @@ def _block_end(lines: Sequence[str], index: int) -> int:
 def _continues(line: str, depth: int) -> bool:
     if is_gutter(line) or is_caret(line) or _LABEL.match(line):
         return True
-    if diagnostic_of(line):
+    if diagnostic_of(line) or _NUMBERED.match(line) or _TAP.match(line) or _TRACEBACK.match(line):
         return False
     return indent(line) > depth or frame_of(line) is not None
 
