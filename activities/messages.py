@@ -1,0 +1,92 @@
+"""The format of a stored message: the one place that knows it. A message is one pydantic-ai message as JSON.
+
+Here: reading and writing single messages, and what Endstop needs of an answer (its text, its tool calls). Not here:
+sending messages to a provider (the model client), or where they are kept (the store).
+
+What we write ourselves carries no timestamp, so that the same words always give the same bytes: a retried activity
+appends nothing new. The store knows when a message came.
+"""
+
+from typing import Any, Final
+
+import pydantic_core
+from pydantic import TypeAdapter
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from ledger.model import Frozen
+
+_MESSAGE: Final[TypeAdapter[ModelMessage]] = TypeAdapter(ModelMessage)
+
+
+class Call(Frozen):
+    """One tool call of an answer, as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON text, unchecked; "" where the model gave none."""
+
+
+def parse(body: bytes) -> ModelMessage:
+    """Read one stored message."""
+    return _MESSAGE.validate_json(body)
+
+
+def serialise(message: ModelMessage) -> bytes:
+    """Write one message as it came; fields without a value are left out."""
+    return _MESSAGE.dump_json(message, exclude_none=True)
+
+
+def user_message(text: str) -> bytes:
+    """Write a user message; the same text gives the same bytes."""
+    return _without_times(ModelRequest(parts=[UserPromptPart(content=text)]))
+
+
+def tool_result(call: Call, text: str, *, failed: bool = False) -> bytes:
+    """Write the result of `call`; a failed one reaches the provider through its own error channel."""
+    part = ToolReturnPart(
+        tool_name=call.name, content=text, tool_call_id=call.id, outcome="failed" if failed else "success"
+    )
+    return _without_times(ModelRequest(parts=[part]))
+
+
+def tool_calls(body: bytes) -> tuple[Call, ...]:
+    """Return the tool calls of a stored message in the order of the answer; none where it is not an answer."""
+    message = parse(body)
+    if not isinstance(message, ModelResponse):
+        return ()
+    return tuple(
+        Call(id=part.tool_call_id, name=part.tool_name, arguments=_as_text(part.args)) for part in message.tool_calls
+    )
+
+
+def text_of(body: bytes) -> str:
+    """Return the text of a stored answer: its text parts joined as they stream; "" where it has none."""
+    message = parse(body)
+    if not isinstance(message, ModelResponse):
+        return ""
+    return "".join(part.content for part in message.parts if isinstance(part, TextPart))
+
+
+def _as_text(arguments: str | dict[str, Any] | None) -> str:
+    match arguments:
+        case None:
+            return ""
+        case str():
+            return arguments
+        case _:
+            return pydantic_core.to_json(arguments).decode()
+
+
+def _without_times(message: ModelRequest) -> bytes:
+    written = _MESSAGE.dump_python(message, mode="json", exclude_none=True)
+    for part in written["parts"]:
+        part.pop("timestamp", None)
+    return pydantic_core.to_json(written)
