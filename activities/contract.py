@@ -4,14 +4,17 @@ Light on purpose: importing this module loads no provider SDK, no SQL and no HTT
 in the store and is named by reference. Every result is validated again in the workflow, where it arrives as a dict.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from ledger.agent import Plan
-from ledger.answers import Text
 from ledger.conversation import Conversation
 from ledger.model import Frozen
+from ledger.notes import GuideNote as GuideNote
+from ledger.notes import Note
+from ledger.notes import RepairNote as RepairNote
+from ledger.notes import StageNote as StageNote
 from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Verdict
 from ledger.target import Target
 
@@ -114,38 +117,6 @@ class GateDone(Frozen):
 
     verdict: Verdict
     duration_ms: int = 0
-
-
-class RepairNote(Frozen):
-    """Tells the model that a gate failed, that it was seen before, and in which rounds (the repair plan)."""
-
-    note: Literal["repair"] = "repair"
-    gate: str
-    round: int
-    """The gate's round that failed, from 1."""
-    seen: tuple[int, ...] = ()
-    """Earlier rounds of the same failure."""
-    output: str
-    """Reference of the gate's full output."""
-
-
-class GuideNote(Frozen):
-    """Carries a person's words to the model."""
-
-    note: Literal["guide"] = "guide"
-    text: Text | None = None
-    ref: str | None = None
-    by: str = ""
-
-
-class StageNote(Frozen):
-    """Opens a stage after the first: its instructions are the system prompt, this names the hand-over."""
-
-    note: Literal["stage"] = "stage"
-    stage: int
-
-
-Note = Annotated[RepairNote | GuideNote | StageNote, Field(discriminator="note")]
 
 
 class Append(Frozen):
