@@ -92,21 +92,24 @@ class AnthropicMessages:
             **_message(ask, token),
             "content": content,
             "stop_reason": _stop_reason(answer),
-            "usage": _usage(usage_of(ask, answer)),
+            "usage": {**_counts(usage_of(ask, answer)), "service_tier": "standard"},
         }
 
     def events(self, ask: Ask, answer: Text | ToolCalls, token: str) -> Iterator[bytes]:
         usage = usage_of(ask, answer)
         started = Usage(input_tokens=usage.input_tokens, output_tokens=1, cached_tokens=usage.cached_tokens)
-        yield _event("message_start", message={**_message(ask, token), "usage": _usage(started)})
-        yield _event("ping")
+        yield _event(
+            "message_start", message={**_message(ask, token), "usage": {**_counts(started), "service_tier": "standard"}}
+        )
         for index, (block, deltas) in enumerate(_blocks(answer, token)):
             yield _event("content_block_start", index=index, content_block=block)
+            if index == 0:
+                yield _event("ping")
             for delta in deltas:
                 yield _event("content_block_delta", index=index, delta=delta)
             yield _event("content_block_stop", index=index)
         ended: JsonValue = {"stop_reason": _stop_reason(answer), "stop_sequence": None}
-        yield _event("message_delta", delta=ended, usage=_usage(usage))
+        yield _event("message_delta", delta=ended, usage=_counts(usage))
         yield _event("message_stop")
 
     def error(self, problem: Problem, token: str) -> Envelope:
@@ -172,12 +175,11 @@ def _blocks(answer: Text | ToolCalls, token: str) -> Iterator[tuple[JsonValue, l
             yield _tool_use(call, token, index), deltas
 
 
-def _usage(usage: Usage) -> JsonValue:
+def _counts(usage: Usage) -> dict[str, JsonValue]:
     """This vendor counts cached input beside `input_tokens`, not inside."""
     return {
         "input_tokens": usage.input_tokens - usage.cached_tokens,
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": usage.cached_tokens,
         "output_tokens": usage.output_tokens,
-        "service_tier": "standard",
     }

@@ -158,7 +158,8 @@ def _first(parts: Iterator[bytes], count: int) -> Iterator[bytes]:
 
 async def _cut(reply: Cut, to: Delivery) -> None:
     await to.start_answer()
-    await _first_parts(to, reply.answer, reply.after_events)
+    count = reply.after_events if to.ask.stream else min(reply.after_events, 1)
+    await _first_parts(to, reply.answer, count)
     match reply.ending:
         case "stall":
             await _for_ever()

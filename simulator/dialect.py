@@ -17,7 +17,11 @@ BYTES_PER_TOKEN = 4
 
 
 class AskError(ValueError):
-    """A request body this API could not read; the message goes back in the vendor's envelope, status 400."""
+    """A request this API could not read; the message goes back in the vendor's envelope for `error`."""
+
+    def __init__(self, message: str, error: ErrorWord = "invalid_request") -> None:
+        super().__init__(message)
+        self.error: ErrorWord = error
 
 
 @dataclass(frozen=True, kw_only=True)

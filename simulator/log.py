@@ -94,7 +94,7 @@ class Log:
     async def add_received(self, record: Received) -> None:
         self._append("received", record)
         self.received.append(record)
-        self._kept += record.body_size
+        self._kept += len(record.raw or b"")
         self._drop_old_bodies()
         await self._tell()
 
@@ -130,5 +130,5 @@ class Log:
         while self._kept > BODIES_KEPT and self._oldest_kept < len(self.received):
             old = self.received[self._oldest_kept]
             self.received[self._oldest_kept] = old.model_copy(update={"raw": None})
-            self._kept -= old.body_size
+            self._kept -= len(old.raw or b"")
             self._oldest_kept += 1

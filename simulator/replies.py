@@ -1,9 +1,9 @@
 """The kinds of reply a script can ask for. How each is carried out is in `delivery`, when it is chosen in `lanes`."""
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, PositiveInt, field_validator
+from pydantic import BeforeValidator, Field, PositiveInt, field_validator, model_validator
 
 from simulator.model import Frozen, Headers
 
@@ -43,6 +43,12 @@ class Usage(Frozen):
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)
     cached_tokens: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _cache_is_part_of_the_input(self) -> Self:
+        if self.cached_tokens > self.input_tokens:
+            raise ValueError("cached_tokens is a part of input_tokens and cannot be more")
+        return self
 
 
 class ToolCall(Frozen):
@@ -128,7 +134,7 @@ class Huge(ReplyBase):
     """A 200 with `size` bytes of one JSON string, made while they are sent; `gzip` makes it a bomb."""
 
     kind: Literal["huge"] = "huge"
-    size: PositiveInt
+    size: int = Field(ge=2)
     gzip: bool = False
 
 
@@ -140,7 +146,7 @@ class Hang(ReplyBase):
 
 
 class Cut(ReplyBase):
-    """The first `after_events` events of `answer`, then the ending. A plain answer's events are its two halves.
+    """The first `after_events` events of `answer`, then the ending; of a plain answer its first half, or nothing at 0.
 
     close: the connection ends in the middle of the body; reset: it ends with a TCP reset; clean: HTTP ends
     properly but the vendor's last events are missing; stall: nothing more comes, the connection stays open.

@@ -24,7 +24,7 @@ from simulator.log import Answered, Log, Outcome, Received, masked
 from simulator.replies import Error
 from simulator.routing import dialect_for
 from simulator.script import Script
-from simulator.wire import BodyTooLargeError, ClientGoneError, Request, Wire
+from simulator.wire import BODY_LIMIT, ClientGoneError, Request, Wire
 
 LANE_HEADER: Final = "x-endstop-run"
 ATTEMPT_HEADER: Final = "x-endstop-attempt"
@@ -82,7 +82,7 @@ class Simulator:
     def url(self) -> str:
         """The address without a path, e.g. `http://127.0.0.1:40123`."""
         host, port = self._address
-        return f"http://{host}:{port}"
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     @property
     def requests(self) -> tuple[Received, ...]:
@@ -124,11 +124,12 @@ class Simulator:
                 if not wire.reusable:
                     return
         except h11.RemoteProtocolError as problem:
-            await _neutral(wire, problem.error_status_hint, f"not HTTP as we know it: {problem}")
-        except BodyTooLargeError:
-            await _neutral(wire, 413, "the request's body is larger than 64 MB")
+            _logger.warning("a client sent no HTTP: %s", problem)
         except ClientGoneError:
             pass  # nobody is left to tell
+        except asyncio.CancelledError:
+            wire.abort()  # a client that does not read must not keep us from stopping
+            raise
         finally:
             await wire.close()
 
@@ -146,12 +147,12 @@ class Simulator:
         await self._deliver(turn, to)
 
     def _turn(self, request: Request, dialect: Dialect) -> _Turn:
-        ask = Ask(model="", stream=False, newest="", size=len(request.body))
+        ask = Ask(model="", stream=False, newest="", size=request.size)
         try:
             ask = _read(request, dialect)
             choice = self._choose(request, dialect, ask)
         except AskError as problem:
-            choice = Choice(number=0, reply=Error(error="invalid_request", message=str(problem)))
+            choice = Choice(number=0, reply=Error(error=problem.error, message=str(problem)))
         self._seq += 1
         return _Turn(ask=ask, choice=choice, record=_received(request, dialect, ask, choice, self._seq))
 
@@ -194,13 +195,15 @@ async def _unless_gone(wire: Wire, answer: Coroutine[None, None, Outcome]) -> Ou
 
 
 def _read(request: Request, dialect: Dialect) -> Ask:
+    if request.size > BODY_LIMIT:
+        raise AskError(f"simulator: the request has {request.size} bytes; at most {BODY_LIMIT} are read", "too_large")
     try:
         body = json.loads(request.body)
     except (ValueError, RecursionError) as problem:
         raise AskError("we could not parse the JSON body of your request") from problem
     if not isinstance(body, dict):
         raise AskError("the JSON body of your request must be an object")
-    return dialect.read(request.path, body, len(request.body))
+    return dialect.read(request.path, body, request.size)
 
 
 def _received(request: Request, dialect: Dialect, ask: Ask, choice: Choice, seq: int) -> Received:
@@ -215,7 +218,7 @@ def _received(request: Request, dialect: Dialect, ask: Ask, choice: Choice, seq:
         method=request.method,
         path=request.path,
         headers=masked(request.headers),
-        body_size=len(request.body),
+        body_size=request.size,
         body_sha256=hashlib.sha256(request.body).hexdigest(),
         raw=request.body,
     )
@@ -237,13 +240,8 @@ def _answered(turn: _Turn, wire: Wire, outcome: Outcome) -> Answered:
     )
 
 
-async def _neutral(wire: Wire, status: int, message: str) -> None:
-    await _send_json(wire, status, json.dumps({"error": f"simulator: {message}"}), close=True)
-
-
-async def _send_json(wire: Wire, status: int, body: str, *, close: bool = False) -> None:
+async def _send_json(wire: Wire, status: int, body: str) -> None:
     encoded = body.encode()
-    headers = {"content-type": "application/json", "content-length": str(len(encoded))}
-    await wire.start(status, {**headers, "connection": "close"} if close else headers)
+    await wire.start(status, {"content-type": "application/json", "content-length": str(len(encoded))})
     await wire.write(encoded)
     await wire.finish()

@@ -22,22 +22,22 @@ RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 """SO_LINGER on with zero seconds: closing sends RST instead of FIN."""
 
 
-class BodyTooLargeError(Exception):
-    """The request's body went over BODY_LIMIT; the connection cannot be read further."""
-
-
 class ClientGoneError(Exception):
     """The client closed or reset its socket before the answer was complete."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A whole request: `path` without its query (some vendors put the key there), header names in lower case."""
+    """A whole request: `path` without its query (some vendors put the key there), header names in lower case.
+
+    `size` counts all bytes of the body; above BODY_LIMIT they were read and thrown away, and `body` is empty.
+    """
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
+    size: int
 
 
 class Wire:
@@ -58,22 +58,23 @@ class Wire:
         head = await self._event()
         if not isinstance(head, h11.Request):
             return None
+        body, size = await self._body()
         return Request(
             method=head.method.decode("ascii"),
             path=urlsplit(head.target.decode("ascii")).path,
             headers={name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers},
-            body=await self._body(),
+            body=body,
+            size=size,
         )
 
-    async def _body(self) -> bytes:
-        body = bytearray()
+    async def _body(self) -> tuple[bytes, int]:
+        body, size = bytearray(), 0
         while isinstance(event := await self._event(), h11.Data):
-            body += event.data
-            if len(body) > BODY_LIMIT:
-                raise BodyTooLargeError
+            size += len(event.data)
+            body += event.data if size <= BODY_LIMIT else b""
         if isinstance(event, h11.ConnectionClosed):
             raise ClientGoneError
-        return bytes(body)
+        return bytes(body) if size <= BODY_LIMIT else b"", size
 
     async def _event(self) -> object:
         while True:
@@ -129,6 +130,10 @@ class Wire:
         """End the connection with a TCP reset."""
         raw: socket.socket = self._writer.get_extra_info("socket")
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        self.abort()
+
+    def abort(self) -> None:
+        """End the connection at once; what the client has not read yet may be lost."""
         self._writer.transport.abort()
 
     async def close(self) -> None:

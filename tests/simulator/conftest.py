@@ -1,0 +1,79 @@
+"""Real SDK clients, pointed at a simulator and told to retry nothing."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+
+import anthropic
+import openai
+import pytest
+
+from simulator import Reply, Script, Simulator
+
+MESSAGES = [{"role": "user", "content": "What is the capital of France?"}]
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as exits:
+        yield exits
+
+
+@pytest.fixture
+def simulate(stack: AsyncExitStack) -> Callable:
+    """Start a simulator in which the model "m" answers with these replies, or with a whole script."""
+
+    async def start(*replies: Reply, script: Script | None = None, log=None) -> Simulator:
+        script = script or Script(models={"m": replies})
+        return await stack.enter_async_context(Simulator(script, log))
+
+    return start
+
+
+@pytest.fixture
+def openai_to(stack: AsyncExitStack) -> Callable:
+    async def client(sim: Simulator, **options) -> openai.AsyncOpenAI:
+        settings = {"api_key": "sim-key", "max_retries": 0, **options}
+        return await stack.enter_async_context(openai.AsyncOpenAI(base_url=f"{sim.url}/v1", **settings))
+
+    return client
+
+
+@pytest.fixture
+def anthropic_to(stack: AsyncExitStack) -> Callable:
+    async def client(sim: Simulator, **options) -> anthropic.AsyncAnthropic:
+        settings = {"api_key": "sim-key", "max_retries": 0, **options}
+        return await stack.enter_async_context(anthropic.AsyncAnthropic(base_url=sim.url, **settings))
+
+    return client
+
+
+@pytest.fixture
+def ask_openai(openai_to: Callable) -> Callable:
+    """One request for "m" as a plain answer or, with `stream`, the list of its chunks."""
+
+    async def ask(sim: Simulator, *, stream: bool = False, key: str = "sim-key", give_up_s: float = 10, **options):
+        client = await openai_to(sim, api_key=key, timeout=give_up_s)
+        request = {"model": "m", "messages": MESSAGES, **options}
+        if not stream:
+            return await client.chat.completions.create(**request)
+        async with await client.chat.completions.create(
+            **request, stream=True, stream_options={"include_usage": True}
+        ) as chunks:
+            return [chunk async for chunk in chunks]
+
+    return ask
+
+
+@pytest.fixture
+def ask_anthropic(anthropic_to: Callable) -> Callable:
+    """One request for "m" as a plain answer or, with `stream`, the message put together from its events."""
+
+    async def ask(sim: Simulator, *, stream: bool = False, key: str = "sim-key", give_up_s: float = 10, **options):
+        client = await anthropic_to(sim, api_key=key, timeout=give_up_s)
+        request = {"model": "m", "messages": MESSAGES, "max_tokens": 100, **options}
+        if not stream:
+            return await client.messages.create(**request)
+        async with client.messages.stream(**request) as events:
+            return await events.get_final_message()
+
+    return ask
