@@ -1,5 +1,7 @@
 """Real SDK clients, pointed at a simulator and told to retry nothing."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
@@ -77,3 +79,30 @@ def ask_anthropic(anthropic_to: Callable) -> Callable:
             return await events.get_final_message()
 
     return ask
+
+
+@pytest.fixture
+def connect() -> Callable:
+    """A bare socket, for what no client would send or show."""
+
+    async def streams(sim: Simulator) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host, port = sim.url.removeprefix("http://").split(":")
+        return await asyncio.open_connection(host, int(port))
+
+    return streams
+
+
+@pytest.fixture
+def post_raw(connect: Callable) -> Callable:
+    """All bytes of the answer to one request for "m", as they came from the socket."""
+
+    async def post(sim: Simulator) -> bytes:
+        body = json.dumps({"model": "m", "messages": MESSAGES}).encode()
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}"
+        reader, writer = await connect(sim)
+        writer.write(head.encode() + b"\r\n\r\n" + body)
+        answer = await reader.read()
+        writer.close()
+        return answer
+
+    return post

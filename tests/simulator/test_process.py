@@ -1,0 +1,129 @@
+"""The simulator as a process of its own, and what another process may ask of it over HTTP."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from simulator import Script, Text
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "simulator"]
+SCRIPT = Script(models={"m": (Text(text="one"), Text(text="two", held_until="go"))})
+
+
+def run(*arguments):
+    return subprocess.run([*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+
+
+@pytest.fixture
+def process(tmp_path):
+    (tmp_path / "script.json").write_text(SCRIPT.model_dump_json())
+    arguments = ["--script", tmp_path / "script.json", "--log", tmp_path / "log.jsonl"]
+    with subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+        yield child
+        child.kill()
+
+
+@pytest.fixture
+def url(process):
+    line = process.stdout.readline()
+    assert line.startswith("simulator listening on http://127.0.0.1:")
+    return line.split()[-1]
+
+
+def http(url, body=None):
+    data = None if body is None else body.encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=30) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.load(refused)
+
+
+def ask(url):
+    request = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+    status, answer = http(f"{url}/v1/chat/completions", json.dumps(request))
+    return answer["choices"][0]["message"]["content"] if status == 200 else status
+
+
+def test_it_follows_its_script_and_says_what_it_received(url):
+    assert ask(url) == "one"
+    status, seen = http(f"{url}/_received")
+    assert status == 200
+    assert [record["body"]["model"] for record in seen["requests"]] == ["m"]
+    assert [record["outcome"] for record in seen["answers"]] == ["sent"]
+
+
+def test_a_held_answer_can_be_released_from_outside(url):
+    ask(url)
+    assert http(f"{url}/_release/go", "") == (200, {"released": "go"})
+    assert ask(url) == "two"
+
+
+def test_a_posted_script_replaces_the_old_one_and_counts_from_one_again(url):
+    assert ask(url) == "one"
+    assert http(f"{url}/_script", SCRIPT.model_dump_json()) == (200, {"models": ["m"]})
+    assert ask(url) == "one"
+    _, seen = http(f"{url}/_received")
+    assert [(record["seq"], record["number"]) for record in seen["requests"]] == [(1, 1), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [("{", "expected JSON"), ('{"models": {"m": [{"kind": "txt"}]}}', "models.m.0"), ("[]", "script posted")],
+    ids=["no json", "unknown kind", "no object"],
+)
+def test_a_bad_posted_script_is_refused_and_the_old_one_stays(url, body, complaint):
+    status, answer = http(f"{url}/_script", body)
+    assert status == 422
+    assert complaint in answer["error"]
+    assert ask(url) == "one"
+
+
+def test_it_introduces_itself(url):
+    status, about = http(url)
+    assert status == 200
+    assert about["apis"] == ["openai_chat", "anthropic_messages"]
+    assert about["models"] == ["m"]
+
+
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/messages/batches", "/_release/", "/nowhere"])
+def test_an_unknown_path_is_a_404_that_names_it(url, path):
+    status, answer = http(f"{url}{path}", "{}")
+    assert status == 404
+    assert f"POST {path}" in answer["error"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_stop_it_ends_with_zero(process, url, number):
+    os.kill(process.pid, number)
+    assert process.wait(timeout=30) == 0
+
+
+def test_a_bad_script_is_one_line_and_exit_code_2(tmp_path):
+    file = tmp_path / "bad.toml"
+    file.write_text("modles = 1")
+    ended = run("--script", str(file))
+    assert ended.returncode == 2
+    assert ended.stderr == f"script {file}: modles: Extra inputs are not permitted\n"
+
+
+def test_a_port_in_use_is_one_line_and_exit_code_1(url):
+    ended = run("--port", url.rsplit(":", 1)[-1])
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("simulator: cannot listen on 127.0.0.1:")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_it_stands_alone():
+    seen = "import sys, simulator.__main__; print({m.partition('.')[0] for m in sys.modules})"
+    modules = subprocess.run([sys.executable, "-c", seen], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    strangers = {"ledger", "workflows", "activities", "store", "openai", "anthropic", "pydantic_ai", "temporalio"}
+    assert not {name for name in strangers if f"'{name}'" in modules}
