@@ -1,0 +1,267 @@
+"""What the operator declares, read from `endstop.toml`: providers, models, gates, workspaces, the store.
+
+Here: finding the file, reading it strictly, looking up the keys that it names by variable. Not here: what an agent may
+ask for (`activities/spec.py`), connections to Temporal (its own environment and profiles), anything at import time.
+
+Every mistake is a `SettingsError` of one line: file, place, what was expected. Values are never shown.
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
+
+from activities.contract import TASK_QUEUE
+from activities.declared import CommandGate, Declared, Model, Provider, Workspace
+from ledger.agent import Name
+from ledger.model import Frozen
+from ledger.reading import one_line, suggestion
+from ledger.target import Target
+
+CONFIG_VARIABLE: Final = "ENDSTOP_CONFIG"
+CONFIG_FILE: Final = "endstop.toml"
+DEFAULT_STORE: Final = "sqlite:///.endstop/store.db"
+MAX_FILE_BYTES: Final = 2**20
+
+_SECRET_KEYS: Final = frozenset({"key", "api_key", "apikey", "api-key", "token", "secret", "password"})
+_SECRET_HEADERS: Final = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-goog-api-key"}
+)
+_SQLITE: Final = re.compile(r"(?P<scheme>sqlite(\+aiosqlite)?:///)(?P<path>[^?]+)(?P<query>\?.*)?")
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; the message is one line for the operator, without any value."""
+
+
+class Settings(Frozen):
+    """What a worker or a command needs to know. All paths are absolute."""
+
+    declared: Declared
+    store_url: str
+    task_queue: str = TASK_QUEUE
+    source: Path | None = None
+    """The file it was read from; None: the defaults."""
+
+
+def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from `path`, else from `$ENDSTOP_CONFIG`, else from ./endstop.toml, else use the defaults.
+
+    A file that declares providers declares all of them; without that table the two default ones stand. Relative paths
+    are relative to the file's folder, without a file to the current one. Raises `SettingsError`.
+    """
+    environ = os.environ if environ is None else environ
+    source = path or _found(environ)
+    if source is None:
+        return _settings(_File(), Path.cwd(), environ, None)
+    source = source.absolute()
+    return _settings(_validated(_parsed(source), source), source.parent, environ, source)
+
+
+def _no_secret(url: str) -> str:
+    """Check a base URL: http or https, a host, no user or password in it. The trailing slash is dropped."""
+    if not url.isprintable() or " " in url:
+        raise ValueError("a base URL has no spaces and no control characters")
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise ValueError('a base URL is "https://host[:port]/path"; its host or port cannot be read') from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError('a base URL is "https://host[:port]/path", with http or https and a host')
+    _refuse_extras(parts)
+    return url.rstrip("/")
+
+
+def _refuse_extras(parts: SplitResult) -> None:
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("a base URL holds no user or password; name the variable of the key as key_env")
+    if parts.query or parts.fragment:
+        raise ValueError("a base URL has no ? and no #")
+
+
+def _without_secret_headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if name.lower() in _SECRET_HEADERS:
+            raise ValueError("a key does not belong into the file: put it into a variable and name that as key_env")
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value.isprintable():
+            raise ValueError("a header is a name of letters, digits and hyphens, and one line of text")
+    return headers
+
+
+def _a_variable(name: str) -> str:
+    """Capitals only, so that a key pasted here is refused."""
+    if not re.fullmatch(r"([A-Z_][A-Z0-9_]{0,127})?", name):
+        raise ValueError("should be the NAME of a variable, in capitals, such as OPENAI_API_KEY; never the key itself")
+    return name
+
+
+def _a_provider(name: str) -> str:
+    """As it stands before the colon of a target."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,63}", name):
+        raise ValueError('a provider\'s name is lower case letters, digits, "_", "." and "-"')
+    return name
+
+
+def _a_store(url: str) -> str:
+    if not (_SQLITE.fullmatch(url) or re.match(r"postgres(ql)?(\+\w+)?://", url)):
+        raise ValueError('a store is "sqlite:///path/to/file" or "postgresql://host/database"')
+    return url
+
+
+class _ProviderTable(Frozen):
+    """`[providers.NAME]`."""
+
+    api: Literal["openai-chat", "anthropic-messages"]
+    base_url: Annotated[str, AfterValidator(_no_secret)]
+    key_env: Annotated[str, AfterValidator(_a_variable)] = ""
+    """Name of the variable that holds the key; "": none needed."""
+    headers: Annotated[dict[str, str], AfterValidator(_without_secret_headers)] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_key(cls, table: Any) -> Any:  # noqa: ANN401 - whatever the file holds
+        if isinstance(table, dict) and any(str(key).lower() in _SECRET_KEYS for key in table):
+            raise ValueError("a key does not belong into the file: put it into a variable and name that as key_env")
+        return table
+
+
+_PROVIDERS: Final = {
+    "openai": _ProviderTable(api="openai-chat", base_url="https://api.openai.com/v1", key_env="OPENAI_API_KEY"),
+    "anthropic": _ProviderTable(
+        api="anthropic-messages", base_url="https://api.anthropic.com", key_env="ANTHROPIC_API_KEY"
+    ),
+}
+
+
+class _StoreTable(Frozen):
+    """`[store]`."""
+
+    url: Annotated[str, AfterValidator(_a_store)] = DEFAULT_STORE
+
+
+class _File(Frozen):
+    """The whole of `endstop.toml`."""
+
+    providers: dict[Annotated[str, AfterValidator(_a_provider)], _ProviderTable] = Field(
+        default_factory=lambda: dict(_PROVIDERS)
+    )
+    models: dict[str, Model] = Field(default_factory=dict)
+    gates: dict[Name, CommandGate] = Field(default_factory=dict)
+    workspaces: dict[Name, Workspace] = Field(default_factory=dict)
+    store: _StoreTable = _StoreTable()
+    workspace_root: Annotated[Path, Field(min_length=1)] = Path(".endstop/workspaces")
+    task_queue: Annotated[str, Field(min_length=1, max_length=200)] = TASK_QUEUE
+
+    @model_validator(mode="after")
+    def _models_are_of_declared_providers(self) -> Self:
+        for name in self.models:
+            try:
+                target = Target.parse(name)
+            except ValidationError:
+                raise ValueError('[models] names targets such as "openai:gpt-5"') from None
+            if target.provider not in self.providers:
+                hint = suggestion(target.provider, self.providers)
+                raise ValueError(f'[models] names the provider "{target.provider}", which is not declared; {hint}')
+        return self
+
+
+def _found(environ: Mapping[str, str]) -> Path | None:
+    named = environ.get(CONFIG_VARIABLE)
+    if named:
+        return Path(named)
+    here = Path(CONFIG_FILE)
+    return here if here.exists() else None
+
+
+def _parsed(source: Path) -> dict[str, Any]:
+    try:
+        with source.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as problem:
+        raise SettingsError(
+            f"{source}: cannot be read ({problem.strerror}); name another file by {CONFIG_VARIABLE}"
+        ) from None
+    if len(content) > MAX_FILE_BYTES:
+        raise SettingsError(f"{source}: is larger than 1 MiB; settings are a few lines of TOML")
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        raise SettingsError(f"{source}: is not UTF-8 text; settings are a few lines of TOML") from None
+    except tomllib.TOMLDecodeError as problem:
+        place = re.search(r"\(at [^()]*\)", str(problem))
+        where = place.group() if place else ""
+        raise SettingsError(f"{source}: is not valid TOML {where}".rstrip()) from None
+    except RecursionError:
+        raise SettingsError(f"{source}: is nested too deeply; settings are tables of plain values") from None
+
+
+def _validated(document: dict[str, Any], source: Path) -> _File:
+    """Validate strictly, by way of JSON: there a list may become a tuple and text a path, but text never a number."""
+    for table in ("gates", "workspaces"):
+        _name_each(document.get(table), f"{source}: {table}")
+    try:
+        return _File.model_validate_json(json.dumps(document, default=_refuse_date), strict=True)
+    except ValidationError as problem:
+        raise SettingsError(one_line(problem, str(source), _File)) from None
+    except _DateError:
+        raise SettingsError(f"{source}: holds a date or a time; no setting is one, so put it into quotes") from None
+
+
+def _name_each(tables: Any, where: str) -> None:  # noqa: ANN401 - whatever the file holds
+    """A declared thing carries its name, which in the file is its table's."""
+    if not isinstance(tables, dict):
+        return
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            continue
+        if "name" in table:
+            raise SettingsError(f'{where}.{name}: unknown key "name"; the name is already in the table\'s heading')
+        table["name"] = name
+
+
+class _DateError(Exception):
+    pass
+
+
+def _refuse_date(_: object) -> str:
+    raise _DateError
+
+
+def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path | None) -> Settings:
+    declared = Declared(
+        providers={name: _provider(name, table, environ) for name, table in file.providers.items()},
+        models=file.models,
+        gates=file.gates,
+        workspaces={name: Workspace(name=name, source=base / item.source) for name, item in file.workspaces.items()},
+        workspace_root=base / file.workspace_root,
+    )
+    return Settings(
+        declared=declared, store_url=_placed(file.store.url, base), task_queue=file.task_queue, source=source
+    )
+
+
+def _provider(name: str, table: _ProviderTable, environ: Mapping[str, str]) -> Provider:
+    key = environ.get(table.key_env, "").strip() if table.key_env else ""
+    return Provider(
+        name=name,
+        api=table.api,
+        base_url=table.base_url,
+        key=SecretStr(key) if key else None,
+        key_env=table.key_env,
+        headers=table.headers,
+    )
+
+
+def _placed(url: str, base: Path) -> str:
+    """A SQLite file's path made absolute; other stores as they are."""
+    found = _SQLITE.fullmatch(url)
+    if not found or found["path"] == ":memory:":
+        return url
+    return f"{found['scheme']}{base / found['path']}{found['query'] or ''}"
