@@ -1,0 +1,117 @@
+# ruff: noqa: PLC0415 - `endstop --help` loads no Temporal SDK
+"""The connection to Temporal: its own environment, profiles and flags, and its errors in one line each.
+
+Which server a command talks to is decided here only. Flags are named as in the `temporal` CLI and win over the
+environment, which wins over the profile; without any of them it is 127.0.0.1:7233, namespace "default".
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commands.refusals import BadInput, Refused, flat
+from ledger.model import Frozen
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+    from temporalio.envconfig import ClientConnectConfig
+
+DEFAULT_ADDRESS = "127.0.0.1:7233"
+"""Where `temporal server start-dev` and `endstop dev` listen."""
+
+
+class Where(Frozen):
+    """Which server and namespace, as far as flags say; None leaves it to the environment or the profile."""
+
+    address: str | None = None
+    namespace: str | None = None
+    profile: str | None = None
+    config_file: Path | None = None
+
+
+def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command Temporal's connection flags; it receives them as one value named `where`."""
+
+    def with_where(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - wraps any command
+        flags = {name: options.pop(name) for name in Where.model_fields}
+        return command(*args, where=Where(**flags), **options)
+
+    with_where.__name__, with_where.__doc__ = command.__name__, command.__doc__
+    with_where.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    return _flags(with_where)
+
+
+def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(
+        (
+            click.option("--address", metavar="HOST:PORT", help="Temporal server; else TEMPORAL_ADDRESS."),
+            click.option("--namespace", "-n", help="Temporal namespace; else TEMPORAL_NAMESPACE."),
+            click.option("--profile", help="Profile of Temporal's config file; else TEMPORAL_PROFILE."),
+            click.option("--config-file", type=Path, help="Temporal's config file; else TEMPORAL_CONFIG_FILE."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def connection(where: Where) -> "ClientConnectConfig":
+    """Resolve flags, environment and profile. BadInput: the profile or the config file cannot be used."""
+    from temporalio.envconfig import ClientConfig
+
+    if where.config_file is not None and not where.config_file.is_file():
+        raise BadInput(f"--config-file {where.config_file}: no such file; it is TOML with [profile.NAME] tables")
+    file = str(where.config_file) if where.config_file else None
+    try:
+        found = ClientConfig.load_client_connect_config(where.profile, config_file=file)
+    except RuntimeError as error:  # the SDK's own type has no public name
+        raise BadInput(f"Temporal's configuration cannot be used: {flat(error)}") from error
+    found.setdefault("target_host", DEFAULT_ADDRESS)
+    if where.address is not None:
+        found["target_host"] = where.address
+    if where.namespace is not None:
+        found["namespace"] = where.namespace
+    return found
+
+
+async def connect(where: Where) -> "Client":
+    """Connect, or refuse in one line that says where no server answered."""
+    from temporalio.client import Client
+    from temporalio.contrib.pydantic import pydantic_data_converter
+
+    found = connection(where)
+    try:
+        return await Client.connect(**found, data_converter=pydantic_data_converter)
+    except (RuntimeError, ValueError) as error:  # how the SDK reports a refused connection and a bad address
+        raise Refused(_unreachable(found["target_host"], error)) from error
+
+
+def _unreachable(address: str, error: Exception) -> str:
+    if isinstance(error, ValueError):
+        return f"Temporal server {address!r}: not an address; expected HOST:PORT in --address or TEMPORAL_ADDRESS"
+    return (
+        f"no Temporal server answers at {address}: start one with `endstop dev`, "
+        "or name yours with --address or TEMPORAL_ADDRESS"
+    )
+
+
+@contextmanager
+def rpc_errors(run: str) -> Iterator[None]:
+    """Turn what Temporal answers about a run into one line."""
+    from temporalio.service import RPCError, RPCStatusCode
+
+    try:
+        yield
+    except RPCError as error:
+        match error.status:
+            case RPCStatusCode.NOT_FOUND:
+                reason = f"no run {run!r} that could take this: `endstop ls` shows the runs ({flat(error.message)})"
+            case RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
+                reason = f"run {run!r}: nobody answered in time; is a worker running (`endstop worker`)?"
+            case RPCStatusCode.FAILED_PRECONDITION:
+                reason = f"run {run!r}: no worker is there to answer; start one with `endstop worker`"
+            case _:
+                reason = f"run {run!r}: Temporal answered {error.status.name.lower()}: {flat(error.message)}"
+        raise Refused(reason) from error

@@ -1,0 +1,124 @@
+"""What a journal adds up to: attempts a target, rounds a gate, and where the time went. Pure: entries in, values out.
+
+The ledger decides by its own counts; these are for people who read a run, and are computed from its records alone.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ledger.journal import AnswerRecord, Entry, GateRecord, ToolBatchRecord, WaitRecord
+from ledger.model import Frozen
+from ledger.records import AttemptRecord, UsageRecord
+
+
+class TargetTally(Frozen):
+    """One target's attempts over the run."""
+
+    target: str
+    attempts: int
+    failed: dict[str, int]
+    """Failures by kind; "unclassified" where the record names none."""
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    """Sum of the known prices; None where no price is known."""
+
+
+class GateTally(Frozen):
+    """One gate's rounds over the run."""
+
+    gate: str
+    rounds: int
+    charges: int
+    different: int
+    """Different failures seen (exact fingerprints)."""
+    last: str
+    """What the newest round said, and what was decided."""
+
+
+class TimeSpent(Frozen):
+    """Where a run's time went, in milliseconds. `total_ms` comes from records of whole seconds."""
+
+    total_ms: int
+    models_ms: int
+    waits_ms: int
+    """Backoffs before attempts, and the durable waits between calls."""
+    tools_ms: int
+    """The slowest tool of each batch: a batch's calls run side by side."""
+    people_ms: int
+    attempts: int
+    failed: int
+
+    @property
+    def rest_ms(self) -> int:
+        """Gates, the store and Temporal itself."""
+        known = self.models_ms + self.waits_ms + self.tools_ms + self.people_ms
+        return max(0, self.total_ms - known)
+
+
+def targets(entries: Sequence[Entry]) -> tuple[TargetTally, ...]:
+    """Tally the attempts by target, in the order in which the targets were first tried."""
+    attempts: dict[str, list[AttemptRecord]] = {}
+    for record in _attempts(entries):
+        attempts.setdefault(f"{record.provider}:{record.model}", []).append(record)
+    usage = [entry.record for entry in entries if isinstance(entry.record, UsageRecord)]
+    return tuple(_target(target, records, usage) for target, records in attempts.items())
+
+
+def gates(entries: Sequence[Entry]) -> tuple[GateTally, ...]:
+    """Tally the rounds by gate, in the order in which the gates first ran."""
+    rounds: dict[str, list[GateRecord]] = {}
+    for entry in entries:
+        if isinstance(entry.record, GateRecord):
+            rounds.setdefault(entry.record.gate, []).append(entry.record)
+    return tuple(_gate(gate, records) for gate, records in rounds.items())
+
+
+def time_spent(entries: Sequence[Entry]) -> TimeSpent:
+    """Add up where the time went, from the first record to the last."""
+    records = [entry.record for entry in entries]
+    moments = [record.at for record in records if not isinstance(record, UsageRecord)]
+    attempts = list(_attempts(entries))
+    # A retry's durable wait is in the next attempt's backoff_ms already; the other waits stand alone (A4).
+    durable = [record.slept_ms for record in records if isinstance(record, WaitRecord) and record.reason != "retry"]
+    batches = [record.calls for record in records if isinstance(record, ToolBatchRecord)]
+    return TimeSpent(
+        total_ms=(max(moments) - min(moments)) * 1_000 if moments else 0,
+        models_ms=sum(record.duration_ms for record in attempts),
+        waits_ms=sum(record.backoff_ms for record in attempts) + sum(durable),
+        tools_ms=sum(max((call.duration_ms for call in calls), default=0) for calls in batches),
+        people_ms=sum(record.waited_ms for record in records if isinstance(record, AnswerRecord)),
+        attempts=len(attempts),
+        failed=sum(record.failed is not None for record in attempts),
+    )
+
+
+def _attempts(entries: Iterable[Entry]) -> Iterable[AttemptRecord]:
+    return (entry.record for entry in entries if isinstance(entry.record, AttemptRecord))
+
+
+def _target(target: str, records: Sequence[AttemptRecord], usage: Iterable[UsageRecord]) -> TargetTally:
+    ids = {record.id for record in records} - {""}  # "" only in old journals, never a key (A3)
+    used = [record for record in usage if record.attempt_id in ids]
+    prices = [record.cost_usd for record in used if record.cost_usd is not None]
+    failures = Counter(record.failed.kind or "unclassified" for record in records if record.failed is not None)
+    return TargetTally(
+        target=target,
+        attempts=len(records),
+        failed=dict(failures),
+        input_tokens=sum(record.input_tokens for record in used),
+        output_tokens=sum(record.output_tokens for record in used),
+        cost_usd=sum(prices) if prices else None,
+    )
+
+
+def _gate(gate: str, records: Sequence[GateRecord]) -> GateTally:
+    newest = records[-1]
+    decided = "" if newest.decided == newest.verdict else f", {newest.decided}"
+    return GateTally(
+        gate=gate,
+        rounds=max(record.round for record in records),
+        charges=max(record.charges for record in records),
+        different=len({record.exact for record in records} - {""}),
+        last=newest.verdict + decided,
+    )

@@ -1,0 +1,219 @@
+"""A journal in plain words: one line a record, for people. Pure: records in, text out.
+
+Wording lives here so that `journal`, `show`, `--watch` and the demo say the same thing about the same record.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
+
+from ledger.journal import (
+    AnswerRecord,
+    CaptureChanged,
+    DeadlineRecord,
+    DirectiveRecord,
+    Entry,
+    EvidenceRecord,
+    GateRecord,
+    InterventionRecord,
+    JournalRecord,
+    RefusedRecord,
+    RunRecord,
+    SetAside,
+    ToolBatchRecord,
+    ToolCallRecord,
+    WaitRecord,
+)
+from ledger.records import AttemptRecord, FailoverRecord, Retry, UsageRecord
+
+SECOND_MS = 1_000
+ONE_DIGIT_S = 10
+"""Below this many seconds a tenth matters to a reader."""
+
+
+def seconds(milliseconds: float) -> str:
+    """A length of time for people: "350 ms", "1.5 s", "16 s", "4 min 30 s", "2 h 5 min"."""
+    in_seconds = milliseconds / SECOND_MS
+    if in_seconds < 1:
+        return f"{round(milliseconds)} ms"
+    if in_seconds < ONE_DIGIT_S:
+        return f"{in_seconds:.1f} s"
+    minutes, rest = divmod(round(in_seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    large, small = (
+        (f"{hours} h", f"{minutes} min" if minutes else "")
+        if hours
+        else (f"{minutes} min", f"{rest} s" if rest else "")
+    )
+    return f"{large} {small}".rstrip()
+
+
+def place(record: AttemptRecord) -> str:
+    """Where an attempt stands in its run: turn, call, attempt, each from 1."""
+    return f"t{record.turn}.c{record.call}.a{record.attempt}"
+
+
+def narrate(entries: Sequence[Entry], aside: Iterable[SetAside] = ()) -> Iterator[tuple[int, str]]:
+    """Tell a whole journal, in order; a retry says how long it waited, because the next attempt is known."""
+    told = [(entry.seq, line(entry.record, _wait_after(entries, at))) for at, entry in enumerate(entries)]
+    told += [(one.seq, f"a record that this release cannot read, set aside: {one.reason}") for one in aside]
+    yield from sorted(told)
+
+
+def line(record: JournalRecord, wait_ms: int | None = None) -> str:
+    """One record in words; `wait_ms` is the wait before the attempt after a failed one, where it is known."""
+    match record:
+        case AttemptRecord():
+            return _attempt(record, wait_ms)
+        case UsageRecord():
+            return _usage(record)
+        case FailoverRecord():
+            return _failover(record)
+        case ToolBatchRecord():
+            return "tools: " + ", ".join(_tool(call) for call in record.calls)
+        case GateRecord():
+            return _gate(record)
+        case WaitRecord():
+            cut = f" of {seconds(record.asked_ms)}, interrupted" if record.interrupted else ""
+            return f"waited {seconds(record.slept_ms)}{cut} ({record.reason}) for {record.target}"
+        case _:
+            return _people_and_run(record)
+
+
+def _people_and_run(
+    record: RunRecord
+    | InterventionRecord
+    | AnswerRecord
+    | DeadlineRecord
+    | DirectiveRecord
+    | RefusedRecord
+    | EvidenceRecord
+    | CaptureChanged,
+) -> str:
+    match record:
+        case RunRecord():
+            return _run(record)
+        case InterventionRecord():
+            return f"{record.id}: needs a person: {record.label}{_facts(record)}"
+        case AnswerRecord():
+            return _answer(record)
+        case DeadlineRecord():
+            return f"{record.intervention}: nobody answered in time; by policy: {record.then}"
+        case DirectiveRecord():
+            return (
+                f"{record.by or 'somebody'} told the run to {_named(record.directive, record.target)} ({record.door})"
+            )
+        case RefusedRecord():
+            return f"a message by {record.door or 'signal'} was refused and changed nothing: {record.reason}"
+        case EvidenceRecord():
+            return f"gate {record.gate}: evidence recorded by {record.by} for {record.fingerprint[:8]}; no count falls"
+        case CaptureChanged():
+            return f"captured request of {record.attempt_id} is now {record.status} by {record.by}"
+        case _:
+            assert_never(record)
+
+
+def _attempt(record: AttemptRecord, wait_ms: int | None) -> str:
+    start = f"{place(record)} {record.provider}:{record.model}"
+    took = seconds(record.duration_ms)
+    failed = record.failed
+    if record.recovered:
+        return f"{start} found the stored answer of {record.recovered}; nothing was sent"
+    if failed is None:
+        return f"{start} answered in {took} ({record.finish_reason or 'finish unknown'})"
+    doubt = ", outcome unknown: it may have been paid" if record.outcome_unknown else ""
+    return f"{start} failed {failed.kind or 'unclassified'} after {took}{doubt}, {_next(failed.next, wait_ms)}"
+
+
+def _next(following: Retry, wait_ms: int | None) -> str:
+    match following:
+        case Retry.REPORTED:
+            return "no further try in this call"
+        case Retry.RENEWED_FILES:
+            return "files uploaded afresh, again at once"
+        case Retry.SAME_MODEL:
+            return "retry follows" if wait_ms is None else f"retry in {seconds(wait_ms)}"
+        case _:
+            assert_never(following)
+
+
+def _wait_after(entries: Sequence[Entry], at: int) -> int | None:
+    this = entries[at].record
+    if not isinstance(this, AttemptRecord):
+        return None
+    for entry in entries[at + 1 :]:
+        later = entry.record
+        if isinstance(later, AttemptRecord):
+            same_call = (later.turn, later.call, later.attempt) == (this.turn, this.call, this.attempt + 1)
+            return later.backoff_ms if same_call else None
+    return None
+
+
+def _usage(record: UsageRecord) -> str:
+    cost = "price unknown" if record.cost_usd is None else f"{record.cost_usd:.4f} USD"
+    estimated = ", estimated" if record.estimated else ""
+    return f"{record.attempt_id} used {record.input_tokens} tokens in, {record.output_tokens} out, {cost}{estimated}"
+
+
+def _failover(record: FailoverRecord) -> str:
+    source, goal = f"{record.from_provider}:{record.from_model}", f"{record.to_provider}:{record.to_model}"
+    kind = f" ({record.kind})" if record.kind else ""
+    return f"failover: {source} → {goal}, because {record.reason}{kind}"
+
+
+def _tool(call: ToolCallRecord) -> str:
+    name = call.name or "unknown tool"
+    again = f", step seen {call.repetitions} times" if call.repetitions > 1 else ""
+    return f"{name} {call.status} in {seconds(call.duration_ms)}{again}"
+
+
+def _gate(record: GateRecord) -> str:
+    start = f"gate {record.gate} round {record.round}:"
+    if record.verdict != "failing":
+        return f"{start} {record.verdict}"
+    cost = f"charged ({record.charges} so far)" if record.charged else "free"
+    seen = f", seen {record.repetitions} times" if record.repetitions > 1 else ", new"
+    drift = f", drift {record.drift}" if record.drift > 1 else ""
+    moved = ", handed to the next model" if record.escalated else ""
+    items = f"{record.items} failing item{'' if record.items == 1 else 's'}"
+    return f"{start} {items}, failure {record.exact[:8]}{seen}{drift}, {cost}, {_decided(record.decided)}{moved}"
+
+
+def _decided(decided: str) -> str:
+    return {"admitted": "one more repair", "waived": "waived on a person's word"}.get(decided, f"stopped by {decided}")
+
+
+def _run(record: RunRecord) -> str:
+    match record.what:
+        case "began":
+            return "the run began"
+        case "stage":
+            return f"stage {record.stage} began"
+        case "continued":
+            return "the run went on in a new execution (its history was long)"
+        case "completed":
+            return "the run completed"
+        case "stopped" | "cancelled":
+            by = f" by {record.by}" if record.by else ""
+            return f"the run was {record.what}{by}" + (f": {record.why}" if record.why else "")
+        case _:
+            assert_never(record.what)
+
+
+def _answer(record: AnswerRecord) -> str:
+    amount = "" if record.by_amount is None else f"{record.by_amount:g}"
+    said = _named(record.answer, record.target or amount)
+    unbound = ", unbound" if record.unbound else ""
+    after = seconds(record.waited_ms)
+    return f"{record.intervention}: {record.by or 'somebody'} answered {said} after {after} ({record.door}{unbound})"
+
+
+def _named(word: str, what: str) -> str:
+    return f"{word} {what}" if what else word
+
+
+def _facts(record: InterventionRecord) -> str:
+    """Numbers and names of the facts; content, such as a question's text, is shown where it is asked."""
+    shown = {k: v for k, v in record.facts.items() if k not in {"label", "text"} and isinstance(v, str | int | float)}
+    return f" ({', '.join(f'{k} {v}' for k, v in shown.items())})" if shown else ""
