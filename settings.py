@@ -156,7 +156,7 @@ class _File(Frozen):
     gates: dict[Name, CommandGate] = Field(default_factory=dict)
     workspaces: dict[Name, Workspace] = Field(default_factory=dict)
     store: _StoreTable = _StoreTable()
-    workspace_root: Annotated[Path, Field(min_length=1)] = Path(".endstop/workspaces")
+    workspace_root: Path = Path(".endstop/workspaces")
     task_queue: Annotated[str, Field(min_length=1, max_length=200)] = TASK_QUEUE
 
     @model_validator(mode="after")

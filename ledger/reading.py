@@ -31,6 +31,7 @@ _EXPECTED: Final = {
     "tuple_type": "should be a list",
     "list_type": "should be a list",
     "string_type": "should be text",
+    "too_short": "should not be empty",
     "json_invalid": "is not valid JSON",
 }
 
@@ -44,7 +45,7 @@ def one_line(error: ValidationError, subject: str, shape: type[BaseModel] | None
     `shape` is the model that was validated, for suggestions. `hidden` is a place that the person did not write (the
     single stage of a flat agent): it is left out, and its keys are known at the top as well.
     """
-    problems = error.errors(include_url=False, include_input=False)
+    problems = _causes(error.errors(include_url=False, include_input=False))
     problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
     first = problems[0]
     where = _written(first["loc"], hidden)
@@ -68,6 +69,13 @@ def shown(name: str) -> str:
     """A name as it may stand in a line: control characters escaped, cut at `SHOWN_NAME` characters."""
     plain = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in name[: SHOWN_NAME + 1])
     return plain if len(plain) <= SHOWN_NAME else plain[:SHOWN_NAME] + "..."
+
+
+def _causes(problems: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Without what only follows from another: a list whose item is wrong is reported as too short as well."""
+    places = {problem["loc"] for problem in problems}
+    outer = {place[:depth] for place in places for depth in range(len(place))}
+    return [problem for problem in problems if problem["type"] != "too_short" or problem["loc"] not in outer]
 
 
 def _expected(problem: ErrorDetails, shape: type[BaseModel] | None, hidden: Place) -> str:
@@ -96,7 +104,7 @@ def _written(loc: Place, hidden: Place) -> str:
 
 def _keys_at(shape: Any, loc: Place) -> set[str]:  # noqa: ANN401 - any annotation
     for step in loc:
-        shape = _inside(shape, step)
+        shape = _bare(_inside(shape, step))
     return set(shape.model_fields) if _is_model(shape) else set()
 
 
@@ -107,13 +115,19 @@ def _inside(shape: Any, step: int | str) -> Any:  # noqa: ANN401 - any annotatio
         return field.annotation if field else None
     arms = get_args(shape)
     origin = get_origin(shape)
-    if origin is Annotated:
-        return _inside(arms[0], step)
     if origin in (Union, UnionType):
-        return next((arm for arm in arms if _is_tagged(arm, step)), None) or _inside(_only_arm(arms), step)
+        return next((arm for arm in arms if _is_tagged(arm, step)), None)
     if origin is dict:
         return arms[1]
     return arms[0] if origin in (tuple, list) else None
+
+
+def _bare(shape: Any) -> Any:  # noqa: ANN401 - any annotation
+    """`X` of `Annotated[X, ...]` and of `X | None`."""
+    arms = [arm for arm in get_args(shape) if arm is not type(None)]
+    if get_origin(shape) is Annotated or (get_origin(shape) in (Union, UnionType) and len(arms) == 1):
+        return _bare(arms[0])
+    return shape
 
 
 def _is_model(shape: Any) -> bool:  # noqa: ANN401 - any annotation
@@ -123,9 +137,3 @@ def _is_model(shape: Any) -> bool:  # noqa: ANN401 - any annotation
 def _is_tagged(arm: Any, tag: int | str) -> bool:  # noqa: ANN401 - any annotation
     """Whether this arm of a discriminated union carries the tag; pydantic puts the tag into the place."""
     return _is_model(arm) and any(field.default == tag for field in arm.model_fields.values())
-
-
-def _only_arm(arms: tuple[Any, ...]) -> Any:  # noqa: ANN401 - any annotation
-    """`X` of `X | None`."""
-    real = [arm for arm in arms if arm is not type(None)]
-    return real[0] if len(real) == 1 else None
