@@ -11,10 +11,7 @@ from pydantic import JsonValue
 from ledger.agent import Plan
 from ledger.conversation import Conversation
 from ledger.model import Frozen
-from ledger.notes import GuideNote as GuideNote
 from ledger.notes import Note
-from ledger.notes import RepairNote as RepairNote
-from ledger.notes import StageNote as StageNote
 from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Verdict
 from ledger.target import Target
 
@@ -28,6 +25,14 @@ RUN_GATE = "run_gate"
 APPEND = "append"
 WRITE_JOURNAL = "write_journal"
 READ_ANSWER = "read_answer"
+
+ATTRIBUTE_STATUS = "EndstopStatus"
+ATTRIBUTE_INTERVENTION = "EndstopIntervention"
+ATTRIBUTE_MODEL = "EndstopModel"
+ATTRIBUTE_SPEND = "EndstopSpendUsd"
+
+INVALID_SPEC = "InvalidSpec"
+"""Type of the failure that says in one line why an agent or a task was refused; never retried."""
 
 MAX_INLINE_ANSWER = 16_384
 """Bytes of an answer that a starter who passed its task inline gets back inline."""

@@ -8,6 +8,10 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from activities.contract import ATTRIBUTE_INTERVENTION as ATTRIBUTE_INTERVENTION
+from activities.contract import ATTRIBUTE_MODEL as ATTRIBUTE_MODEL
+from activities.contract import ATTRIBUTE_SPEND as ATTRIBUTE_SPEND
+from activities.contract import ATTRIBUTE_STATUS as ATTRIBUTE_STATUS
 from ledger.conversation import Conversation
 from ledger.model import Frozen
 
@@ -17,11 +21,6 @@ QUERY_STATUS = "status"
 QUERY_INTERVENTION = "intervention"
 QUERY_LEDGER = "ledger"
 QUERY_JOURNAL = "journal"
-
-ATTRIBUTE_STATUS = "EndstopStatus"
-ATTRIBUTE_INTERVENTION = "EndstopIntervention"
-ATTRIBUTE_MODEL = "EndstopModel"
-ATTRIBUTE_SPEND = "EndstopSpendUsd"
 
 RunStatus = Literal["running", "waiting", "needs_human", "completed", "stopped", "cancelled"]
 """running; waiting for a timer; needs_human: an intervention is open; or how it ended."""
