@@ -85,3 +85,7 @@ class Plan(Frozen):
     policy: Policy = Policy()
     context_tokens: dict[str, int] = Field(default_factory=dict)
     """Known context windows by target; a target of unknown size is never called larger."""
+    workspace: str = ""
+    """Name of the claimed workspace; "" where the agent has none."""
+    worker: str = ""
+    """Task queue of the worker that holds it."""

@@ -13,7 +13,7 @@ from ledger.interventions import BudgetSpent, LedgerFull, NoProgress
 from ledger.model import Frozen
 from ledger.outcomes import Failing
 from ledger.policy import RepairPolicy
-from ledger.repair import Admitted, Limits, Provenance, RepairLedger
+from ledger.repair import Admitted, Limits, RepairLedger, provenance_of
 from ledger.target import Target
 
 ROUNDS_KEPT = 8
@@ -32,7 +32,7 @@ class GateState(Frozen):
     """Failure to the rounds that showed it, newest last. Never mutated."""
     charges: int = 0
     last: str = ""
-    """The exact fingerprint of the last failing round."""
+    """The exact fingerprint of the last round; "" where it passed."""
     family: str = ""
     drift: int = 0
     """New exact failures in a row within `family`."""
@@ -47,7 +47,7 @@ class GateState(Frozen):
     def new(cls, gate: str, policy: RepairPolicy) -> Self:
         """A gate that has seen nothing (G1)."""
         limits = Limits(repeat=policy.repeat, distinct=policy.distinct)
-        return cls(repairs=RepairLedger(limits=limits, provenance=Provenance.of("tool-output", gate, b"")))
+        return cls(repairs=RepairLedger(limits=limits, provenance=provenance_of("tool-output", gate, b"")))
 
 
 class Judged(Frozen):
@@ -96,7 +96,7 @@ def judge(state: GateState, gate: str, failing: Failing, policy: RepairPolicy) -
 
 def passed(state: GateState) -> GateState:
     """A pass takes a round and gives an escalated repair back; the seen set stays (C21)."""
-    return state.model_copy(update={"rounds": state.rounds + 1, "held_by": None})
+    return state.model_copy(update={"rounds": state.rounds + 1, "held_by": None, "last": ""})
 
 
 def _intervention(

@@ -116,6 +116,15 @@ class AnswerRecord(Record):
     by_amount: float | None = None
 
 
+class DeadlineRecord(Record):
+    """Nobody answered in time; what the policy then did. Never a refusal by a person."""
+
+    type: Literal["deadline"] = "deadline"
+    at: Count
+    intervention: str
+    then: Literal["stay", "stop", "failover"]
+
+
 class DirectiveRecord(Record):
     """A person told the run something unasked."""
 
@@ -169,6 +178,7 @@ JournalRecord = Annotated[
     | WaitRecord
     | InterventionRecord
     | AnswerRecord
+    | DeadlineRecord
     | DirectiveRecord
     | RefusedRecord
     | EvidenceRecord

@@ -71,6 +71,8 @@ class Trip(Frozen):
     """None where nothing was sent, or the worker was lost before it could tell."""
     request_id: str = ""
     usage: Usage | None = None
+    files: Count = 0
+    """Files that the request named."""
 
 
 class ToolOutcome(Frozen):
@@ -149,4 +151,10 @@ class Began(Frozen):
     fact: Literal["began"] = "began"
 
 
-Fact = Annotated[Began | Trip | ToolsRan | GatesRan | Waited, Field(discriminator="fact")]
+class Expired(Frozen):
+    """Nobody answered the open intervention before its deadline."""
+
+    fact: Literal["expired"] = "expired"
+
+
+Fact = Annotated[Began | Trip | ToolsRan | GatesRan | Waited | Expired, Field(discriminator="fact")]

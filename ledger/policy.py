@@ -3,7 +3,7 @@
 A policy is resolved once by `prepare` and is in history from then on. Nothing here decides anything.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -64,9 +64,18 @@ class StepPolicy(Frozen):
     """The last step digests that are remembered."""
 
 
+class AskPolicy(Frozen):
+    """What happens when nobody answers. A timeout is never recorded as a refusal."""
+
+    deadline_s: Seconds | None = None
+    """None: the run waits for ever, durably and for free."""
+    then: Literal["stay", "stop", "failover"] = "stay"
+
+
 class Policy(Frozen):
     """All numbers a decision depends on."""
 
     calls: CallPolicy = CallPolicy()
     repairs: RepairPolicy = RepairPolicy()
     steps: StepPolicy = StepPolicy()
+    ask: AskPolicy = AskPolicy()

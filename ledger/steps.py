@@ -6,8 +6,6 @@ because their steps carry no digest.
 
 from typing import Self
 
-from pydantic import Field
-
 from ledger.interventions import NoProgress
 from ledger.model import Frozen
 from ledger.policy import StepPolicy
@@ -23,7 +21,7 @@ class StepLedger(Frozen):
     """
 
     seen: str = ""
-    accepted: frozenset[str] = Field(default_factory=frozenset)
+    accepted: tuple[str, ...] = ()
     """Steps that a person accepted."""
 
     def record(self, step: str, policy: StepPolicy) -> tuple[Self, int, NoProgress | None]:
@@ -38,7 +36,7 @@ class StepLedger(Frozen):
 
     def accept(self, step: str) -> Self:
         """Exempt a step on a person's word."""
-        return self.model_copy(update={"accepted": self.accepted | {_cut(step)}})
+        return self.model_copy(update={"accepted": tuple(sorted({*self.accepted, _cut(step)}))})
 
 
 def _cut(step: str) -> str:

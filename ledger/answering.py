@@ -1,0 +1,283 @@
+"""What a person's word does: `resolve` takes an answer, `direct` a directive, `expire` a silence.
+
+An answer that is stale, repeated or unfitting is refused with a reason and changes nothing. `retry` grants exactly one
+more admission: no count falls and no ceiling moves (X8).
+"""
+
+from typing import Literal, assert_never
+
+from ledger.answers import (
+    Accept,
+    Answer,
+    Approve,
+    Directive,
+    Edit,
+    Failover,
+    Guide,
+    GuideRun,
+    PauseRun,
+    Raise,
+    Reject,
+    Reply,
+    Resume,
+    Retry,
+    Stop,
+    StopRun,
+    UseModel,
+)
+from ledger.decisions import Ask, CallModel, Decision
+from ledger.interventions import (
+    BARE,
+    BudgetSpent,
+    Intervention,
+    LedgerFull,
+    ModelsExhausted,
+    NoProgress,
+    Open,
+    RequestRejected,
+    TurnLimit,
+)
+from ledger.journal import AnswerRecord, DeadlineRecord, DirectiveRecord, EvidenceRecord
+from ledger.model import Frozen
+from ledger.notes import GuideNote
+from ledger.rounds import conclude, next_target
+from ledger.state import Ledger, Moment, Step, Stopping
+from ledger.target import Target
+from ledger.turning import Records, ask, begin_call, begin_turn, settle, start_call, unmoved
+
+
+class Refusal(Frozen):
+    """Why an answer was not taken. Nothing changed."""
+
+    reason: Literal["malformed", "stale", "unfitting", "unbound", "nothing_open", "no_target"]
+    text: str
+    """One clear line for whoever answered."""
+
+
+def resolve(ledger: Ledger, answer: Answer, moment: Moment) -> Step | Refusal:
+    """What an answer to the open intervention comes to, or why it is refused."""
+    if ledger.open is None:
+        return Refusal(reason="nothing_open", text="no intervention is open: there is nothing to answer")
+    opened = ledger.open.open
+    refusal = _unfit(opened, answer) or _no_target(ledger, answer, moment)
+    if refusal:
+        return refusal
+    records = (_answer_record(opened, answer, moment),)
+    return _apply(ledger, ledger.open, answer, records, moment)
+
+
+def direct(ledger: Ledger, directive: Directive, moment: Moment) -> Step | Refusal:
+    """What a directive comes to. The decision under way stands; a stop ends a wait for a person at once."""
+    body = directive.body
+    if isinstance(body, UseModel) and body.target not in moment.stage(ledger).models:
+        return Refusal(reason="no_target", text=f"{body.target} is not a model of stage {moment.stage(ledger).name}")
+    record = DirectiveRecord(
+        at=moment.at,
+        directive=body.directive,
+        by=directive.by,
+        door=directive.door,
+        target=str(body.target) if isinstance(body, UseModel) else "",
+    )
+    match body:
+        case GuideRun():
+            ledger, evidence = _learned(ledger, directive.by, moment)
+            noted = _noted(ledger, GuideNote(text=body.text, ref=body.ref, by=directive.by))
+            return _standing(noted, (record, *evidence))
+        case PauseRun():
+            return _standing(ledger.having(paused_by=directive.by or "a person"), (record,))
+        case UseModel():
+            return _standing(ledger.having(preferred=body.target), (record,))
+        case StopRun():
+            stopped = ledger.having(stopping=Stopping(by=directive.by, why=body.reason))
+            if stopped.open:
+                return settle(stopped, stopped.open, (record,), moment)
+            return _standing(stopped, (record,))
+        case _:
+            assert_never(body)
+
+
+def expire(ledger: Ledger, moment: Moment) -> Step:
+    """Nobody answered in time. A timeout is never recorded as a refusal."""
+    if ledger.open is None:
+        return unmoved(ledger)
+    opened = ledger.open.open
+    then = moment.plan.policy.ask.then
+    answer = Answer(body=Failover())
+    if then == "failover" and ("failover" not in opened.answers or _no_target(ledger, answer, moment)):
+        then = "stay"
+    records = (DeadlineRecord(at=moment.at, intervention=opened.id, then=then),)
+    match then:
+        case "stay":
+            return Step(ledger=ledger, decision=ledger.open, records=records)
+        case "stop":
+            stopped = ledger.having(stopping=Stopping(by="deadline", why=opened.intervention.label))
+            return settle(stopped, ledger.open, records, moment)
+        case "failover":
+            return _apply(ledger, ledger.open, answer, records, moment)
+        case _:
+            assert_never(then)
+
+
+def _unfit(opened: Open, answer: Answer) -> Refusal | None:
+    label, asked = answer.body.answer, opened.intervention.label
+    if answer.unbound and (asked not in BARE or not _bare(answer)):
+        text = f'give "intervention": "{opened.id}" and "digest": "{opened.digest}": {asked} takes no bare "{label}"'
+        return Refusal(reason="unbound", text=text)
+    if not answer.unbound and (answer.intervention, answer.digest) != (opened.id, opened.digest):
+        text = f"stale: open is {opened.id} ({asked}), digest {opened.digest}; look at it again before answering"
+        return Refusal(reason="stale", text=text)
+    if label not in opened.answers:
+        return Refusal(reason="unfitting", text=f"{asked} accepts {', '.join(opened.answers)}, not {label}")
+    if isinstance(answer.body, Guide | Reply) and not (answer.body.text or answer.body.ref):
+        return Refusal(reason="malformed", text=f'{label} needs "text", or "ref" of a text in the store')
+    return None
+
+
+def _bare(answer: Answer) -> bool:
+    """Whether the answer is a label and nothing else."""
+    return not answer.body.model_dump(exclude={"answer"}, exclude_defaults=True)
+
+
+def _no_target(ledger: Ledger, answer: Answer, moment: Moment) -> Refusal | None:
+    if not isinstance(answer.body, Failover) or _failover_to(ledger, answer.body.target, moment):
+        return None
+    models = ", ".join(map(str, moment.stage(ledger).models))
+    text = f"no other target to move to: stage {moment.stage(ledger).name} has {models}"
+    return Refusal(reason="no_target", text=text)
+
+
+def _failover_to(ledger: Ledger, wished: Target | None, moment: Moment) -> Target | None:
+    """The named target, else the next one of the chain; where all were tried, the first that is not the current one."""
+    targets = moment.stage(ledger).models
+    if wished is not None:
+        return wished if wished in targets else None
+    following = next_target(moment.chain(ledger), ledger.target)
+    return following or next((t for t in targets if t != ledger.target), None)
+
+
+def _answer_record(opened: Open, answer: Answer, moment: Moment) -> AnswerRecord:
+    body = answer.body
+    return AnswerRecord(
+        at=moment.at,
+        intervention=opened.id,
+        label=opened.intervention.label,
+        answer=body.answer,
+        by=answer.by,
+        door=answer.door,
+        waited_ms=max(0, int((moment.now - opened.at) * 1000)),
+        unbound=answer.unbound,
+        target=str(body.target) if isinstance(body, Failover) and body.target else "",
+        by_amount=body.by if isinstance(body, Raise) else None,
+    )
+
+
+def _apply(ledger: Ledger, under_way: Ask, answer: Answer, records: Records, moment: Moment) -> Step:
+    body, asked = answer.body, under_way.open.intervention
+    match body:
+        case Stop():
+            stopped = ledger.having(stopping=Stopping(by=answer.by, why=body.reason))
+            return settle(stopped, under_way, records, moment)
+        case Retry() | Resume() | Approve() | Edit() | Reject() | Reply():
+            return _go_on(_granted(ledger, asked), asked, records, moment)
+        case Guide():
+            ledger, evidence = _learned(ledger, answer.by, moment)
+            noted = _noted(ledger, GuideNote(text=body.text, ref=body.ref, by=answer.by))
+            return _go_on(_granted(noted, asked), asked, (*records, *evidence), moment)
+        case Raise():
+            raised = ledger.having(turns_raised=ledger.turns_raised + int(body.by))
+            return _go_on(raised, asked, records, moment)
+        case Accept():
+            return _go_on(_accepted(ledger, asked), asked, records, moment)
+        case Failover():
+            return _fail_over(ledger, asked, body, records, moment)
+        case _:
+            assert_never(body)
+
+
+def _go_on(ledger: Ledger, asked: Intervention, records: Records, moment: Moment) -> Step:
+    """Take up what the intervention held up, with whatever the model has to be told by now."""
+    if ledger.resume is not None:
+        resumed = _told(ledger, ledger.resume)
+        return settle(ledger.having(resume=None, failing=(), notes=()), resumed, records, moment)
+    match asked:
+        case NoProgress(gate="") | TurnLimit():
+            return ask(ledger, ledger.queue, records, moment) if ledger.queue else begin_turn(ledger, records, moment)
+        case NoProgress() | LedgerFull() | BudgetSpent():
+            return conclude(ledger, records, moment)
+        case _:
+            return start_call(ledger, records, moment)
+
+
+def _told(ledger: Ledger, held: Decision) -> Decision:
+    if not isinstance(held, CallModel):
+        return held
+    return held.model_copy(update={"notes": (*held.notes, *ledger.failing, *ledger.notes)})
+
+
+def _granted(ledger: Ledger, asked: Intervention) -> Ledger:
+    """One more admission, recorded beside the spend (X8): no count falls."""
+    match asked:
+        case NoProgress(gate=gate) | LedgerFull(gate=gate) | BudgetSpent(gate=gate) if gate:
+            return _with_gate(ledger, gate, grants=ledger.gates[gate].grants + 1)
+        case ModelsExhausted():
+            turn = ledger.turn.model_copy(update={"excluded": ()})
+            return ledger.having(benches={}, turn=turn)
+        case RequestRejected():
+            return ledger.having(turn=ledger.turn.model_copy(update={"excluded": ()}))
+        case TurnLimit():
+            return ledger.having(turns_raised=ledger.turns_raised + 1)
+        case _:
+            return ledger
+
+
+def _accepted(ledger: Ledger, asked: Intervention) -> Ledger:
+    """The gate, or the unchanged step, is waived on the person's word."""
+    match asked:
+        case NoProgress(gate=""):
+            return ledger.having(steps=ledger.steps.accept(asked.fingerprint))
+        case NoProgress(gate=gate) | LedgerFull(gate=gate) | BudgetSpent(gate=gate):
+            failing = tuple(note for note in ledger.failing if note.gate != gate)
+            return _with_gate(ledger.having(failing=failing), gate, waived=True, held_by=None)
+        case _:
+            return ledger
+
+
+def _fail_over(ledger: Ledger, asked: Intervention, body: Failover, records: Records, moment: Moment) -> Step:
+    """Move on a person's word: a repair is held by the new target until its gate passes, a turn goes there at once."""
+    to = _failover_to(ledger, body.target, moment)
+    if to is None:
+        raise ValueError("a failover without a target must be refused before it is applied")
+    match asked:
+        case NoProgress(gate=""):
+            return _go_on(ledger.having(preferred=to, move="answered"), asked, records, moment)
+        case NoProgress(gate=gate) | BudgetSpent(gate=gate):
+            held = _with_gate(ledger, gate, held_by=to, grants=ledger.gates[gate].grants + 1)
+            free = {name: bench for name, bench in held.benches.items() if name != str(to)}
+            return _go_on(held.having(move="answered", benches=free), asked, records, moment)
+        case _:
+            return begin_call(ledger, to, records, moment, reason="answered")
+
+
+def _learned(ledger: Ledger, by: str, moment: Moment) -> tuple[Ledger, tuple[EvidenceRecord, ...]]:
+    """A person's guidance is evidence about what fails now; it lowers nothing (L10-L12)."""
+    records: list[EvidenceRecord] = []
+    for gate, state in ledger.gates.items():
+        repairs, known = state.repairs.record_evidence(state.last)
+        if known:
+            records.append(EvidenceRecord(at=moment.at, gate=gate, fingerprint=state.last, by=by))
+            ledger = _with_gate(ledger, gate, repairs=repairs)
+    return ledger, tuple(records)
+
+
+def _noted(ledger: Ledger, note: GuideNote) -> Ledger:
+    return ledger.having(notes=(*ledger.notes, note))
+
+
+def _standing(ledger: Ledger, records: Records) -> Step:
+    """The decision under way stands."""
+    return unmoved(ledger).model_copy(update={"records": records})
+
+
+def _with_gate(ledger: Ledger, gate: str, **changes: object) -> Ledger:
+    state = ledger.gates[gate].model_copy(update=changes)
+    return ledger.having(gates={**ledger.gates, gate: state})

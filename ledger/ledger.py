@@ -1,0 +1,137 @@
+"""The whole: `decide` takes a fact, `resolve` a person's answer, `direct` a directive; each says what to do next.
+
+Pure: the same ledger, fact, plan, time and random number give the same step. A record is returned with the decision,
+so that none can be forgotten.
+"""
+
+from typing import assert_never
+
+from ledger.answering import Refusal, direct, expire, resolve
+from ledger.calls import Call, GiveUp, Move, RenewFiles, RetrySame, WaitFor, after_failure
+from ledger.decisions import CallModel, RunTools, Wait
+from ledger.failures import Failure, FailureKind
+from ledger.journal import RunRecord, WaitRecord
+from ledger.outcomes import Answered, Began, Expired, Fact, GatesRan, Refused, ToolsRan, Trip, Waited
+from ledger.rounds import after_gates, after_tools
+from ledger.state import Ledger, Moment, Step, Stopping
+from ledger.trips import reason_of, trip_records
+from ledger.turning import Records, ask, begin_call, begin_stage, run_gates, send, settle, unmoved, wait_for
+
+__all__ = ["Ledger", "Moment", "Refusal", "Step", "decide", "direct", "resolve"]
+
+
+def decide(ledger: Ledger, fact: Fact, moment: Moment) -> Step:
+    """What follows a fact. A fact that does not belong to the decision under way changes nothing."""
+    match fact:
+        case Began():
+            return begin_stage(ledger, 0, (RunRecord(at=moment.at, what="began"),), moment)
+        case Trip():
+            return _after_trip(ledger, fact, moment)
+        case ToolsRan():
+            return after_tools(ledger, fact, moment)
+        case GatesRan():
+            return after_gates(ledger, fact, moment)
+        case Waited():
+            return _after_wait(ledger, fact, moment)
+        case Expired():
+            return expire(ledger, moment)
+        case _:
+            assert_never(fact)
+
+
+def _after_trip(ledger: Ledger, trip: Trip, moment: Moment) -> Step:
+    call = ledger.turn.call
+    if call is None or not isinstance(ledger.doing, CallModel):
+        return unmoved(ledger)
+    totals = ledger.totals.model_copy(update={"attempts": ledger.totals.attempts + 1})
+    ledger = ledger.having(totals=totals.with_usage(trip.usage) if trip.usage else totals)
+    match trip.outcome:
+        case Answered() as answered:
+            return _answered(ledger, call, trip, answered, moment)
+        case Refused(failure=failure):
+            return _failed(ledger, call, trip, failure, moment)
+        case _:
+            assert_never(trip.outcome)
+
+
+def _answered(ledger: Ledger, call: Call, trip: Trip, answered: Answered, moment: Moment) -> Step:
+    records = trip_records(ledger, call, trip, None, moment)
+    if not answered.tool_calls:
+        return run_gates(ledger, records, moment)
+    attempt = f"{ledger.turn.number}.{call.number}.{call.attempt}"
+    decision = RunTools(turn=ledger.turn.number, attempt_id=attempt, calls=answered.tool_calls)
+    return settle(ledger, decision, records, moment)
+
+
+def _failed(ledger: Ledger, call: Call, trip: Trip, failure: Failure, moment: Moment) -> Step:
+    if failure.kind is FailureKind.CANCELLED:
+        return _cancelled(ledger, trip_records(ledger, call, trip, None, moment), moment)
+    then, turn, benches = after_failure(
+        ledger.turn,
+        call,
+        failure,
+        chain=moment.chain(ledger),
+        policy=moment.plan.policy.calls,
+        files=trip.files > 0,
+        jitter=moment.jitter,
+    )
+    records = trip_records(ledger, call, trip, then, moment)
+    after = ledger.having(turn=turn, benches=benches)
+    match then:
+        case RenewFiles():
+            again = call.model_copy(update={"attempt": call.attempt + 1, "renewed": True, "slept_ms": 0})
+            return send(after, again, 0.0, records, moment, renew_files=True)
+        case RetrySame():
+            return _retry(after, call, then, records, moment)
+        case Move(to=to):
+            return begin_call(after, to, records, moment, kind=failure.kind, reason=reason_of(failure))
+        case WaitFor():
+            return wait_for(after, then, records, moment)
+        case GiveUp(intervention=intervention):
+            return ask(after, (intervention,), records, moment)
+        case _:
+            assert_never(then)
+
+
+def _cancelled(ledger: Ledger, records: Records, moment: Moment) -> Step:
+    """A cancelled trip is recorded, then obeyed."""
+    stopping = ledger.stopping or Stopping(by="temporal", how="cancelled")
+    stopped = ledger.having(stopping=stopping)
+    return settle(stopped, unmoved(ledger).decision, records, moment)
+
+
+def _retry(ledger: Ledger, call: Call, retry: RetrySame, records: Records, moment: Moment) -> Step:
+    """The next attempt: a short wait rides inside it, a longer one is a timer before it."""
+    policy = moment.plan.policy.calls
+    again = call.model_copy(update={"attempt": call.attempt + 1, "spent": call.spent + retry.counts, "slept_ms": 0})
+    if not retry.counts:
+        patience = ledger.turn.patience_s + policy.pickup_s
+        ledger = ledger.having(turn=ledger.turn.model_copy(update={"patience_s": patience}))
+    if retry.wait_s <= policy.ride_s:
+        return send(ledger, again, retry.wait_s, records, moment)
+    wait = Wait(reason="retry", target=call.target, asked_s=retry.wait_s, until=moment.now + retry.wait_s)
+    return settle(ledger.having(turn=ledger.turn.model_copy(update={"call": again})), wait, records, moment)
+
+
+def _after_wait(ledger: Ledger, waited: Waited, moment: Moment) -> Step:
+    wait = ledger.doing
+    if not isinstance(wait, Wait):
+        return unmoved(ledger)
+    slept_ms = int(waited.slept_s * 1000)
+    record = WaitRecord(
+        at=moment.at,
+        reason=wait.reason,
+        target=str(wait.target),
+        asked_ms=int(wait.asked_s * 1000),
+        slept_ms=slept_ms,
+        interrupted=waited.interrupted,
+    )
+    call = ledger.turn.call
+    if call:
+        call = call.model_copy(update={"slept_ms": call.slept_ms + slept_ms})
+        ledger = ledger.having(turn=ledger.turn.model_copy(update={"call": call}))
+    if waited.interrupted and moment.now < wait.until:
+        return settle(ledger, wait, (record,), moment)
+    if call:
+        return send(ledger, call, 0.0, (record,), moment)
+    return begin_call(ledger, wait.target, (record,), moment)
