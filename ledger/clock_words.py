@@ -26,6 +26,7 @@ _ISO: Final = re.compile(
 )
 _MAIL: Final = re.compile(rf"\b(?:\w{{3}}, )?(\d\d?)[ /-]{_MONTH}[ /-](\d{{4}})[ :]\d\d:\d\d:\d\d(?: (?:GMT|UTC|[+-]\d{{4}}))?")
 _SYSLOG: Final = re.compile(rf"\b(?:\w{{3}} )?{_MONTH} +(\d\d?) \d\d:\d\d:\d\d(?: (?:\w{{3,4}} )?(\d{{4}}))?\b")
+_LONG: Final = re.compile(rf"\b{_MONTH} (\d\d?), (\d{{4}}),? \d\d?:\d\d:\d\d(?: [AP]M)?")
 _EPOCH: Final = re.compile(r"(?<![\w.])(\d{10})(\d{3}|\d{6}|\d{9})?(\.\d+)?(?![\w.])")
 
 
@@ -37,6 +38,7 @@ def mask_times(text: str, at: datetime | None) -> str:
     text = _EPOCH.sub(lambda m: "<time>" if abs(int(m[1]) - moment.timestamp()) < _NEAR.total_seconds() else m[0], text)
     text = _ISO.sub(_when(moment, lambda m: (int(m[1]), int(m[3]), int(m[4]))), text)
     text = _MAIL.sub(_when(moment, lambda m: (int(m[3]), _MONTHS[m[2]], int(m[1]))), text)
+    text = _LONG.sub(_when(moment, lambda m: (int(m[3]), _MONTHS[m[1]], int(m[2]))), text)
     return _SYSLOG.sub(_when(moment, lambda m: (int(m[3] or moment.year), _MONTHS[m[1]], int(m[2]))), text)
 
 

@@ -46,6 +46,7 @@ _SHAPES: Final = tuple(
 _LISTED: Final = re.compile(r"^\s+(?P<at>\d+(?::\d+)?)\s+(?P<said>(?:error|warning|info|✖|⚠|×).*)$", re.IGNORECASE)
 _HEADING: Final = re.compile(r"^(?:File \")?((?:\./|/)?[\w@./+-]*[\w+-]\.\w{1,8})(?:(?::\d+){1,2}:|\", line \d+, characters .*:)?$")
 _POSITION: Final = re.compile(r"(?:-->|:::|┌─|─\[|\bat|\bin|\bon|File)\s+\"?([\w@./+-]*[\w+-]\.\w{1,8})\"?(?::\d+|,? line \d+)")
+_ARROW: Final = re.compile(r"^\s*(?:-->|┌─|╭─+\[|╭▸|,-\[) ?([\w@./+-]+):(\d+(?::\d+)?)")
 
 _NAMES: Final = re.compile(r"(?:^|/)(?:[A-Z]\w*file|makefile|configure)$|/|\.[A-Za-z]\w{0,9}$")
 _HOST: Final = re.compile(r"^[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|local|internal|dev|svc|invalid|test|example|lan)$")
@@ -74,9 +75,16 @@ _COUNTS: Final = re.compile(
     r"^\W*(?:found |generated |tests?(?: suites| files| run)?:? |total:? |result: |FAILED \(|failed:? )?"
     r"(?:\d+|no|some|one)\b[\w ,;/|()-]*\b(?:errors?|warnings?|fail(?:ed|ures?|ing)?|problems?|issues?|passed|passing|examples?|"
     r"assertions|tests?|runs|violations|offenses?|incomplete|fixable)\b|^\s*(?:Tests?|Test Suites|Snapshots|Time|Duration|Test Files|"
-    r"Start at|Ran all|Finished|Tests run|Ran \d+)\b.*\d|^\W*(?:FAILED|FAILURES!*|FAIL|Failed|ERRORS?|Build failed|BUILD FAILED)\W*$|"
+    r"Start at|Ran all|Finished|Tests run|Ran \d+)\b(?=[: ]).*\d|^\W*(?:FAILED|FAILURES!*|FAIL|Failed|ERRORS?|Build failed|BUILD FAILED)\W*$|"
     r"\bdue to \d+ previous|^\W*(?:failures?|errors?|failed)\W+\d+\b|\bgenerated \d+ warning|^FAILED \(\w+=\d+|rated at [\d.-]+/10|"
-    r"^ninja: build stopped|errors? (?:prevented|occurred)|^Some errors have detailed",
+    r"^ninja: build stopped|errors? (?:prevented|occurred)|^Some errors have detailed|\byou failed \d+|^ERROR SUMMARY|"
+    r"^\s*(?:checked|scanned|processed|analy[sz]ed|compiled|linted|inspected|total|took|elapsed)\b.*\d|\bFiles=\d|^Failed \d+/\d+|"
+    r"\bactionable tasks?:|^\s*[#ℹ] \w+ \d|^BUILD FAILED",
+    re.IGNORECASE,
+)
+_TALLY: Final = re.compile(
+    r"\b\d+ (?:tests? )?(?:pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|skip(?:ped)?|ok|errors?|warnings?|tests?|total|todo|pending|ignored)\b|"
+    r"\b(?:pass(?:ed)?|failed|failures|skipped|ok|errors|warnings|tests?(?: cases)?|total|assertions|changed|ignored)\s*[:=]\s*\d+",
     re.IGNORECASE,
 )
 _ERRS: Final = re.compile(
@@ -86,7 +94,8 @@ _ERRS: Final = re.compile(
     r"\bdoesn't\b|\bdid not\b|\bis not\b|\bout of (?:memory|range|bounds)|\bunbound\b|\bunterminated\b|\billegal\b|\bunsupported\b|"
     r"\bunrecognized\b|\boverflow|\bviolat|\bcrash|\bdumped\b|\bexceed|\breject|\bforbidden\b|\bunauthorized\b|\bCONFLICT\b|\bexpected\b|"
     r"\bmust (?:be|not)\b|\bnot (?:allowed|permitted|supported|defined|declared|exist)|\bno rule\b|\bbroken\b|\bleak|\[emerg\]|"
-    r"\b[45]\d\d (?:[A-Z][a-z]+ ?)+|\bwould reformat\b|[✗✘✖×]|^not ok|\*\*\* |Error(?::|$)",
+    r"\b[45]\d\d (?:[A-Z][a-z]+ ?)+|\bwould reformat\b|[✗✘✖×]|^not ok|\*\*\* |Error(?::|$)|\brequires?\b|\bissue\b|"
+    r"\bsecurity\b|\bvulnerab|^HTTP/\S+ [45]\d\d|\bexit(?:ed)?(?: with)?(?: code| status)? [1-9]",
     re.IGNORECASE,
 )
 _LOUD: Final = re.compile(r"^\s*(?:[\w.-]+: )?(?:fatal|error|err|panic|E)\b", re.IGNORECASE)
@@ -103,6 +112,14 @@ def place_in(line: str) -> str:
     """The file a line of detail points at, as `--> file:3:5` or `on file line 3`."""
     found = _POSITION.search(line)
     return found[1] if found else ""
+
+
+def headline_of(line: str, following: str) -> Diagnostic | None:
+    """Read a message whose place follows on a line of its own: `error[E1]: message`, then `--> file:3:5`."""
+    arrow = _ARROW.match(following)
+    if not arrow or not line.strip() or is_gutter(line):
+        return None
+    return _graded(arrow[1], arrow[2], line.strip())
 
 
 def diagnostic_of(line: str, heading: str = "") -> Diagnostic | None:
@@ -139,7 +156,7 @@ def severity_of(line: str) -> Severity | None:
     """How grave a line is by its words; None where it says nothing of a failure."""
     if not line.strip() or is_noise(line) or is_gutter(line) or is_caret(line):
         return None
-    if _COUNTS.search(line):
+    if _COUNTS.search(line) or len(_TALLY.findall(line)) > 1:
         return Severity.COUNT
     if _ADVISES.match(line):
         return Severity.ADVICE

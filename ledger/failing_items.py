@@ -55,19 +55,25 @@ _FRAMES: Final = tuple(
         r"^\t(?P<p>/\S+\.go):\d+(?: \+0x[0-9a-f]+)?$",
         r"^\s*" + _P + r":\d+: in (?P<f>.+)$",
         r"^\s*[❯›→] (?:(?P<f>[\w.<>]+) )?" + _P + r":\d+(?::\d+)?$",
+        r"^\s*(?:at|by) 0x[0-9A-F]+: (?P<f>.+?) \((?:in )?(?P<p>[^():]+)(?::\d+)?\)$",
+        r"^\s*@ (?:\w+ )?(?P<p>[^\s:]+):\d+$",
         r"^\s*\((?:\w+ [\d.]+)\) (?P<p>\S+?):\d+: (?P<f>.+)$",
         r"^\s*# " + _P + r":\d+(?::in .*)?$",
     )
 )
-_FRAME_HINT: Final = re.compile(r"^\s*(?:File \"|at |#\d| ?# |from |[❯›→] |\(\w)|:\d|\(.*\d\)$")
+_CALLED: Final = re.compile(r"^\s*(?:\d+: |\[\d+\] )|^(?=[\w./*()-]+\(.*\)$)|^(?=created by )")
+"""A function on the line above its file: Rust's and Julia's numbered ones, Go's with arguments."""
+
+_FRAME_HINT: Final = re.compile(r"^\s*(?:File \"|at |by 0x|@ |#\d| ?# |from |[❯›→] |\(\w)|:\d|\(.*\d\)$")
 _CARET: Final = re.compile(r"^\s*(?:\d+ ?)?[|│·:]?[\s|│·╵]*(?:\^[\^~\-]*|~+\^?~*|─*┬─*|[━▲^]+)(?=\s|$)")
 _POINTERS: Final = "^~━▲┬"
-_GUTTER: Final = re.compile(r"^\s*(?:(>)\s*)?\d+(?: ?[|│▏┆]|:(?!\d)|\s\s)|^\s*[|│┆·]")
+_GUTTER: Final = re.compile(r"^\s*(?:(>)\s*)?\d+(?: ?[|│▏┆]|:(?!\d)|\t|\s\s)|^\s*[|│┆·]")
 _NOISE: Final = re.compile(
-    r"^\s*(?:\[?(?:INFO|DEBUG|TRACE)\b|[\u2713\u2714√✓✔]|ok\b|PASS(?:ED)?\b|\d+(?:\.\d+)?%|[-=_*~─━⎯─. #+]{5,}$|goroutine \d+|"
+    r"\bPASS(?:ED)?\b|\.\.\. ?ok\b|\[ +OK +\]|\[ RUN +\]|^\s*(?:\[?(?:INFO|DEBUG|TRACE)\b|[\u2713\u2714√✓✔]|ok\b|\d+(?:\.\d+)?%|[-=_*~─━⎯─. #+]{5,}$|goroutine \d+|"
     r"\[Previous line repeated|During handling of|The above exception|Stack ?trace:?$|stack backtrace:|Traceback|"
     r"hint:|help:|note: (?:run with|this error originates)|For (?:more|further) information|Run with|See also|=== |"
-    r"exit status|.{0,60}ms: (?:Mark|Scav)|\.\.\. \d+ more|thrown in|A complete log of this run)|[█▉━]{4,}|--:--:--",
+    r"I\d{4} \d\d:\d\d|(?:date|server|via|age|etag|set-cookie|x-[\w-]+|cf-[\w-]+|content-length|last-modified|expires|"
+    r"connection|keep-alive|vary|request-id): |exit status|(?:-->|:::|┌─|╭─+\[|╭▸|╰──+|╵)|.{0,60}ms: (?:Mark|Scav)|\.\.\. \d+ more|thrown in|A complete log of this run)|[█▉━]{4,}|--:--:--",
     re.IGNORECASE,
 )
 
@@ -126,10 +132,15 @@ def condense(lines: Sequence[str], mask: Callable[[str], str]) -> tuple[str, str
     frames: list[str] = []
     source = ""
     skip = -1
+    alone = sum(is_gutter(line) for line in lines) == 1
     for index, line in enumerate(lines):
         if index <= skip or not line.strip():
             continue
         following = lines[index + 1] if index + 1 < len(lines) else ""
+        if _CALLED.match(line) and (below := frame_of(following)) and not below[1] and not frame_of(line):
+            frames.extend(_own((below[0], _CALLED.sub("", line))))
+            skip = index + 1
+            continue
         if is_caret(following) and not is_caret(line):
             source = source or statement_at(line, following)
             continue
@@ -143,8 +154,8 @@ def condense(lines: Sequence[str], mask: Callable[[str], str]) -> tuple[str, str
             continue
         if is_noise(line):
             continue
-        if is_gutter(line):
-            source = source or (ungutter(line) if line.lstrip().startswith(">") else "")
+        if is_gutter(line) or (line.strip().isdigit() and index and is_gutter(lines[index - 1])):
+            source = source or (ungutter(line) if alone or line.lstrip().startswith(">") else "")
             continue
         message.append(line.strip())
     text = " ".join(" ".join(mask(part).split()) for part in message)

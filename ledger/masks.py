@@ -22,7 +22,7 @@ _USER_SPACE: Final = range(0x5500_0000_0000, 0x8000_0000_0000)
 """Where Linux x86-64 puts code and heap: `id(x)` in CPython is such an address written in decimal."""
 
 _ASSERTION: Final = re.compile(
-    r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|\b[Rr]eceived\b|^\s*(?:left|right|got|want)\b|\bwant\b|\bto (?:be|equal)\b|"
+    r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*[Rr]eceived\b|\(received\)|^\s*(?:left|right|got|want)\b|\bwant\b|\bto (?:be|equal)\b|"
     r"^\s*[+-] "
 )
 _LIMIT: Final = re.compile(r"time(?:d[ -]?)?[ -]?out|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE)
@@ -85,7 +85,7 @@ _PATTERNS: Final = (
     ),
     _Mask(pattern=re.compile(r"@reproduce_failure\(.*"), put="@reproduce_failure", values=True),
     _Mask(pattern=re.compile(r"\b((?:[a-z]{2,12}[_-]){1,2})([A-Za-z0-9]{12,})\b"), put=_prefixed_id, values=True),
-    _Mask(pattern=re.compile(r"\b[0-9a-f]{7,64}\b"), put=_id_like, values=True),
+    _Mask(pattern=re.compile(r"\b(?:[0-9a-f]{7,64}|[0-9A-F]{12,64})\b"), put=_id_like, values=True),
     _Mask(pattern=re.compile(r"\b[A-Za-z0-9+/]{32,}(?![A-Za-z0-9+/])={0,2}"), put=_id_like, values=True),
     _Mask(pattern=re.compile(r"(?<![\w.])\d{14,15}(?![\w.])"), put=_big_number, values=True),
     _Mask(pattern=re.compile(r"(?<![\w.])-?\d+\.\d{10,}(?:e-?\d+)?\b"), put=_long_fraction, values=True),
@@ -123,7 +123,10 @@ _PATTERNS: Final = (
     ),
     _Mask(pattern=re.compile(r",? (?:at |on |near )?(?:line|column|col|char|offset|position)s?:? \d+(?:-\d+)?", re.IGNORECASE), put=""),
     _Mask(pattern=re.compile(r"\((?:line|char|column) \d+\)|\(\d+[:,]\d+(?:-\d+)?\)"), put="", values=True),
-    _Mask(pattern=re.compile(r"(\.\w{1,8}['\")\]]?|Makefile|Dockerfile):\d+(?::\d+)?\b"), put=r"\1", values=True),
+    _Mask(pattern=re.compile(r"(\.\w{1,8}['\")\]]?|<\w+>|Makefile|Dockerfile):\d+(?::\d+)?\b"), put=r"\1", values=True),
+    _Mask(pattern=re.compile(r"(?<= )\d+:\d+(?:-\d+(?=$| )|(?=: ))"), put=""),
+    _Mask(pattern=re.compile(r"\((?=[^()]*\d)[^()]*\b(?:seconds?|secs)\)"), put=""),
+    _Mask(pattern=re.compile(r"\b(ERROR|WARN|FATAL)( +)\d+(?= ---)"), put=r"\1"),
     _Mask(pattern=re.compile(r"^LINE \d+:"), put="LINE:"),
 )
 
@@ -145,8 +148,21 @@ def _limit(found: re.Match[str]) -> str:
     return f"{float(found[1]):.1e} {found[2]}"
 
 
+_SET: Final = re.compile(r"\{([^{}\[\]()]*)\}")
+_ENUMERATION: Final = re.compile(r"(?<=: )[\w.'\"@/-]+(?:, [\w.'\"@/-]+)+$")
+
+
+def _unordered(text: str) -> str:
+    """Sort what was enumerated in no order: the members of `{...}` and a list that ends a sentence."""
+    if "," not in text:
+        return text
+    text = _SET.sub(lambda m: "{" + ", ".join(sorted(part.strip() for part in m[1].split(","))) + "}", text)
+    return text if _ASSERTION.search(text) else _ENUMERATION.sub(lambda m: ", ".join(sorted(m[0].split(", "))), text)
+
+
 def mask(text: str, at: datetime | None = None) -> str:
     """Replace what varies between runs in one line. Values that an assertion compares are kept."""
+    text = _unordered(text)
     if not any(c.isdigit() for c in text):
         return text
     text = mask_times(text, at)

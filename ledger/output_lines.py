@@ -22,14 +22,27 @@ LINE_TAIL: Final = 100
 _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]?[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9])")
 _CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
 _DRAWN: Final = re.compile(r"^ {0,2}[│┃║╷╵╭╰┌└├┤╮╯]+[─━═]* ?|[ ]?[│┃║]$")
-_PREFIX: Final = re.compile(r"^(?:#\d+ \d+\.\d+ |##\[\w+\]|\[(?:ERROR|error)\] ?|[A-Za-z][\w.-]{1,40} +\| (?=\S))")
+_MARGIN: Final = re.compile(r"^\s*(?:\+(?:-\+-+ \d+ -+|-+(?: \d+ -+)?)?|\|)(?: |$)")
+_PREFIX: Final = re.compile(r"^(?:==\d+== ?|(?:#\d+ )?\d+\.\d{2,3} (?=\S)|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |##\[\w+\]|\[(?:ERROR|error)\] ?|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))")
 
 
 def lines_of(output: str, root: str = "") -> list[str]:
     """Cap, clean and split an output. `root`, the checkout's folder, is cut off every path below it."""
     text = _ESCAPE.sub("", _capped(output)).translate(_CONTROL)
     text = _without_root(text, root.rstrip("/"))
-    return [_cut(line) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    lines = [_cut(line) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    return _ungrouped(lines) if "Exception Group" in text else lines
+
+
+def _ungrouped(lines: list[str]) -> list[str]:
+    """Take the drawn margin off Python's exception groups: below it they are tracebacks like any other."""
+    plain: list[str] = []
+    inside = False
+    for line in lines:
+        margin = _MARGIN.match(line)
+        inside = bool(margin) and (inside or "Exception Group" in line)
+        plain.append(line[margin.end() :] if inside and margin else line)
+    return plain
 
 
 def _capped(output: str) -> str:
@@ -50,4 +63,4 @@ def _cut(line: str) -> str:
         line = f"{line[:LINE_HEAD]}…{line[-LINE_TAIL:]}"
     if not line:
         return line
-    return _PREFIX.sub("", _DRAWN.sub("", STAMP.sub("", line)))
+    return _PREFIX.sub("", _DRAWN.sub("", STAMP.sub("", STAMP.sub("", line))))

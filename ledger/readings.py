@@ -13,11 +13,14 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from ledger.diagnostics import Diagnostic, Severity, diagnostic_of, heading_of, place_in, severity_of
+from ledger.diagnostics import Diagnostic, Severity, diagnostic_of, heading_of, headline_of, place_in, severity_of
 from ledger.failing_items import Item, condense, frame_of, is_caret, is_gutter, is_noise, statement_at
 
 MAX_BLOCK: Final = 60
 """Lines that may belong to one failure."""
+
+HEADING_REACH: Final = 5
+"""Lines between `File "a.ml", line 1:` and the error it heads: number, source, caret, blank, message."""
 
 MAX_REST: Final = 60
 """Last lines kept of an output that says nothing of a failure."""
@@ -42,14 +45,16 @@ class Found(NamedTuple):
     where: str = ""
 
 
-_TRACEBACK: Final = re.compile(r"^\s*(?:\w*Traceback \(most recent call last\):|File \"[^\"]+\", line \d+$)")
+_TRACEBACK: Final = re.compile(r"^\s*(?:(?:\w+ ){0,2}Traceback \(most recent call last\):|File \"[^\"]+\", line \d+$)")
 _EXCEPTION: Final = re.compile(r"^\s*([A-Za-z_][\w.]*(?:::\w+)*)(?: \[\w+\])?(?:: |:$|$)(.*)$")
 _NUMBERED: Final = re.compile(r"^( {0,4})\d{1,5}\) +(\S.*)$")
 _TAP: Final = re.compile(r"^(\s*)not ok\b(?: \d+)?(?: -)? ?(.*)$")
 _TAP_NOISE: Final = re.compile(r"^\s*(?:#? *duration_ms|type|location|failureType|\.\.\.|---|[\w]+: \|-?$|\d+\.\.\d+|at:|file:|line:)")
+_TRACE: Final = re.compile(r"^\s*(?:stack ?trace|stack backtrace|backtrace|call stack)\b.{0,20}$", re.IGNORECASE)
+_CAPTION: Final = re.compile(r"^[a-z][a-z ]{2,30}:$")
 _LABEL: Final = re.compile(
     r"^(?:DETAIL|LINE \d+|CONTEXT|STATEMENT|QUERY|Caused by|Reason|Cause|Expected|Received|Actual|Got|Want|left|right|"
-    r"Message|Details?|Key|Field|[-+] |caused by|because)\b.{0,40}?:",
+    r"Message|Details?|Key|Field|caused by|because)\b.{0,40}?:|^\s*[-+] +\S",
     re.IGNORECASE,
 )
 
@@ -65,16 +70,17 @@ def read_generic(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
 
 def _scan(lines: Sequence[str], mask: Mask) -> list[Found]:
     found: list[Found] = []
-    index, heading, quoted = 0, "", ""
+    index, heading, under, quoted = 0, "", 0, ""
     while index < len(lines):
         line = lines[index]
         if not line or line.isspace():
             index += 1
             continue
-        heading = heading_of(line) or heading
+        if path := heading_of(line):
+            heading, under = path, index
         one = None if _is_quoted(lines, index) else _read_at(lines, index, heading, mask)
         if one:
-            found.append(_quoting(one, quoted))
+            found.append(_under(_quoting(one, quoted), heading if index - under <= HEADING_REACH else "", mask))
             quoted = ""
         elif is_caret(line) and index:
             quoted = mask(statement_at(lines[index - 1], line))
@@ -85,6 +91,13 @@ def _scan(lines: Sequence[str], mask: Mask) -> list[Found]:
 def _is_quoted(lines: Sequence[str], index: int) -> bool:
     """Source over a caret, as node prints it before the message: words of failure in it say nothing yet."""
     return index + 1 < len(lines) and is_caret(lines[index + 1]) and not diagnostic_of(lines[index])
+
+
+def _under(one: Found, heading: str, mask: Mask) -> Found:
+    """Compilers that print the file first and say what is wrong some lines below."""
+    if not heading or one.item.place or one.item.kind != "line":
+        return one
+    return one._replace(item=one.item.model_copy(update={"place": mask(heading)}))
 
 
 def _quoting(one: Found, quoted: str) -> Found:
@@ -103,7 +116,8 @@ def _read_at(lines: Sequence[str], index: int, heading: str, mask: Mask) -> Foun
         return _tap(lines, index, tap, mask)
     if frame_of(line) and not diagnostic_of(line):
         return None
-    if diagnostic := diagnostic_of(line, heading):
+    following = lines[index + 1] if index + 1 < len(lines) else ""
+    if diagnostic := headline_of(line, following) or diagnostic_of(line, heading):
         return _diagnostic(lines, index, diagnostic, mask)
     return _said(lines, index, mask)
 
@@ -138,7 +152,7 @@ def _paragraph_end(lines: Sequence[str], start: int) -> int:
 
 def _starts(line: str) -> bool:
     return bool(
-        _TRACEBACK.match(line) or diagnostic_of(line) or severity_of(line) in {Severity.ERROR, Severity.COUNT} or is_noise(line)
+        _TRACEBACK.match(line) or diagnostic_of(line) or severity_of(line) is not None or is_noise(line)
     )
 
 
@@ -149,7 +163,7 @@ def _numbered(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask)
         following = _NUMBERED.match(lines[end])
         if following and len(following[1]) <= len(head[1]):
             break
-        if severity_of(lines[end]) == Severity.COUNT:
+        if severity_of(lines[end]) == Severity.COUNT and indent(lines[end]) <= len(head[1]):
             break
         end += 1
     message, source, frames = condense(lines[index + 1 : end], mask)
@@ -184,39 +198,46 @@ def _diagnostic(lines: Sequence[str], index: int, at: Diagnostic, mask: Mask) ->
 
 
 def _said(lines: Sequence[str], index: int, mask: Mask) -> Found | None:
-    """A line that says error, with what is indented below it."""
+    """A line that says error, with the paragraph it opens and what is indented below it."""
     severity = severity_of(lines[index])
     if severity is None:
         return None
-    end = index + 1 if severity == Severity.COUNT else _block_end(lines, index)
-    place = next((path for line in lines[index + 1 : end] if (path := place_in(line))), "")
-    message, source, frames = condense([lines[index], *lines[index + 1 : end]], mask)
+    end = index + 1 if severity == Severity.COUNT else _block_end(lines, index, paragraph=True)
+    block = lines[index:end]
+    place = next((path for line in block[1:] if (path := place_in(line))), "")
+    message, source, frames = condense(block, mask)
     item = Item(kind="line", place=mask(place), message=message, source=source, frames=frames)
     tiers = {Severity.ERROR: Tier.ERROR, Severity.WARNING: Tier.WARNING}
-    where = next((line for line in lines[index + 1 : end] if place_in(line)), "")
-    return Found(tiers.get(severity, Tier.REST), item, end, where=where)
+    return Found(tiers.get(severity, Tier.REST), item, end)
 
 
-def _block_end(lines: Sequence[str], index: int) -> int:
+def _block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> int:
     """Below a failing line: deeper indented lines, frames, quoted source, labelled details; blanks only between those."""
     depth = indent(lines[index])
     end = probe = index + 1
     while probe < min(len(lines), index + MAX_BLOCK):
         line = lines[probe]
         if line.strip():
-            if not _continues(line, depth):
+            if not _continues(lines, probe, depth) and not (paragraph and end == probe and not _starts(line)):
                 break
             end = probe + 1
         probe += 1
     return end
 
 
-def _continues(line: str, depth: int) -> bool:
-    if is_gutter(line) or is_caret(line) or _LABEL.match(line):
+def _continues(lines: Sequence[str], probe: int, depth: int) -> bool:
+    line = lines[probe]
+    if is_gutter(line) or is_caret(line) or _LABEL.match(line) or _TRACE.match(line):
         return True
     if diagnostic_of(line) or _NUMBERED.match(line) or _TAP.match(line) or _TRACEBACK.match(line):
         return False
-    return indent(line) > depth or frame_of(line) is not None
+    if indent(line) > depth or frame_of(line) is not None:
+        return True
+    # `with expansion:` and the like: a word of the tool's own, then the values
+    below = lines[probe + 1] if probe + 1 < len(lines) else ""
+    if severity_of(line) == Severity.COUNT:
+        return False
+    return _CAPTION.match(line) is not None and indent(below) > depth and not diagnostic_of(below)
 
 
 def _rest(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
