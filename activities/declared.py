@@ -6,7 +6,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, JsonValue, SecretStr
 
 from ledger.agent import Name
 from ledger.model import Frozen
@@ -57,3 +57,12 @@ class Declared(Frozen):
     workspaces: dict[str, Workspace] = Field(default_factory=dict)
     workspace_root: Path = Path(".endstop/workspaces")
     """Where the copies live: `workspace_root / run / name`."""
+
+
+class ToolDeclaration(Frozen):
+    """What a model is told of a tool: when to use it, and which arguments it takes."""
+
+    name: Name
+    description: str
+    parameters: dict[str, JsonValue]
+    """A JSON schema of an object."""

@@ -57,6 +57,14 @@ def tool_result(call: Call, text: str, *, failed: bool = False) -> bytes:
     return _without_times(ModelRequest(parts=[part]))
 
 
+def result_of(body: bytes) -> tuple[str, bool]:
+    """Return the text of a stored tool result and whether it failed."""
+    (part,) = parse(body).parts
+    if not isinstance(part, ToolReturnPart):
+        raise TypeError(f"expected a tool result, found {part.part_kind}")
+    return str(part.content), part.outcome != "success"
+
+
 def tool_calls(body: bytes) -> tuple[Call, ...]:
     """Return the tool calls of a stored message in the order of the answer; none where it is not an answer."""
     message = parse(body)
