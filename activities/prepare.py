@@ -1,0 +1,144 @@
+"""Activity `prepare`, the first step of every run: check what was asked for, claim the workspace, store the task.
+
+Nothing is written before everything was checked. What it returns is in history from then on, so a later change of the
+operator's settings does not reach a run under way. Not here: the checks themselves (`spec`).
+"""
+
+import asyncio
+import json
+import socket
+from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.contract import INVALID_SPEC, PREPARE, Prepare, Prepared
+from activities.declared import Declared
+from activities.messages import user_message
+from activities.spec import InvalidSpec, check_agent, check_keys, check_task, read_agent
+from activities.stored import Appended, Contents
+from activities.workspace import WorkspaceRefused, Workspaces
+from ledger.agent import AgentSpec, Plan, StagePlan
+from ledger.conversation import Conversation, digest
+from store import ContentMissing
+
+TASK_KEY: Final = "task"
+"""Key under which the task is appended as the conversation's first message."""
+
+
+class PrepareStore(Contents, Protocol):
+    """What `prepare` needs of the store."""
+
+    async def append(self, conversation: Conversation, key: str, body: bytes, attempt: str = "") -> Appended: ...
+
+    async def register_run(self, conversation_id: str, workflow_id: str, agent: str) -> None: ...
+
+
+def workspace_queue(task_queue: str, root: Path) -> str:
+    """The task queue of the worker that holds the workspaces under `root` on this machine; the same after a restart."""
+    return f"{task_queue}-{socket.gethostname()}-{digest(str(root.absolute()).encode())[:8]}"
+
+
+class Preparing:
+    """Checks against one worker's declarations. `search_attributes` tells which attributes the namespace has."""
+
+    def __init__(
+        self,
+        *,
+        store: PrepareStore,
+        declared: Declared,
+        workspaces: Workspaces,
+        tools: Collection[str],
+        queue: str,
+        search_attributes: Callable[[], Awaitable[tuple[str, ...]]],
+    ) -> None:
+        self._store = store
+        self._declared = declared
+        self._workspaces = workspaces
+        self._tools = tools
+        self._queue = queue
+        self._search_attributes = search_attributes
+
+    @activity.defn(name=PREPARE)
+    async def prepare(self, asked: Prepare) -> dict[str, Any]:
+        """Resolve a run. A refusal is an `InvalidSpec` that is not retried; trouble of the store or the server is."""
+        try:
+            prepared = await self._prepare(asked)
+        except (InvalidSpec, WorkspaceRefused) as refusal:
+            raise ApplicationError(str(refusal), type=INVALID_SPEC, non_retryable=True) from None
+        # Defaults are written out: a later release with other defaults must not change a run under way.
+        return prepared.model_dump(mode="json")
+
+    async def _prepare(self, asked: Prepare) -> Prepared:
+        agent = read_agent(await self._resolved("agent", asked.agent))
+        task = await self._task(asked.task)
+        check_agent(agent, self._declared, self._tools)
+        check_keys(agent, self._declared)
+        check_task(task)
+        if agent.workspace is not None:
+            await asyncio.to_thread(self._workspaces.claim, asked.run, agent.workspace)
+        await self._store.register_run(asked.run, asked.workflow_id, agent.name)
+        conversation = Conversation(id=asked.run)
+        appended = await self._store.append(conversation, TASK_KEY, user_message(task))
+        return Prepared(
+            plan=self._plan(agent),
+            conversation=appended.conversation,
+            agent_ref=await self._store.put(_canonical(agent)),
+            workspace=agent.workspace or "",
+            workspace_queue=self._queue if agent.workspace else "",
+            search_attributes=await self._search_attributes(),
+            inline=isinstance(asked.task, str),
+        )
+
+    async def _task(self, given: Any) -> str:  # noqa: ANN401 - whatever the wire holds
+        found = await self._resolved("task", given)
+        if isinstance(found, bytes):
+            try:
+                return found.decode()
+            except UnicodeDecodeError:
+                raise InvalidSpec("task: what the store has under its reference is not text") from None
+        if not isinstance(found, str):
+            raise InvalidSpec('task: should be text, or {"ref": ...} of a text in the store')
+        return found
+
+    async def _resolved(self, subject: str, given: Any) -> Any:  # noqa: ANN401 - whatever the wire holds
+        """What was given, or the bytes in the store where `{"ref": digest}` was."""
+        if not isinstance(given, dict) or set(given) != {"ref"}:
+            return given
+        ref = given["ref"]
+        if not isinstance(ref, str):
+            raise InvalidSpec(f"{subject}: ref should be text, the digest that the store gave")
+        try:
+            return await self._store.get(ref)
+        except ContentMissing:
+            raise InvalidSpec(
+                f"{subject}: the worker's store has nothing under its reference; "
+                "starter and worker must use the same store ([store] url in endstop.toml)"
+            ) from None
+
+    def _plan(self, agent: AgentSpec) -> Plan:
+        return Plan(
+            stages=tuple(
+                StagePlan(name=stage.name, models=stage.models, gates=stage.gates, turns=stage.limits.turns)
+                for stage in agent.stages
+            ),
+            policy=agent.policy,
+            context_tokens=self._windows(agent),
+            workspace=agent.workspace or "",
+            worker=self._queue if agent.workspace else "",
+        )
+
+    def _windows(self, agent: AgentSpec) -> dict[str, int]:
+        """Context windows of the agent's targets, where the operator declared them."""
+        names = {str(target) for stage in agent.stages for target in stage.models}
+        known = {
+            name: self._declared.models[name].context_tokens for name in sorted(names & set(self._declared.models))
+        }
+        return {name: tokens for name, tokens in known.items() if tokens is not None}
+
+
+def _canonical(agent: AgentSpec) -> bytes:
+    """The validated agent as JSON; the same agent gives the same bytes, whatever form it was written in."""
+    return json.dumps(agent.model_dump(mode="json"), sort_keys=True, separators=(",", ":")).encode()

@@ -1,0 +1,103 @@
+"""What a starter asked for, checked against what the operator declared: every refusal is one line that names it.
+
+Here: reading an agent and a task, and whether everything they name is there. Not here: doing anything about it
+(`prepare`); reading files and flags (the commands, which check the same way before they start a run). No content
+of an agent or a task is ever shown, only names.
+"""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+import pydantic_core
+from pydantic import ValidationError
+
+from activities.declared import Declared
+from ledger.agent import AgentSpec, StageSpec
+from ledger.reading import Place, one_line, shown, suggestion
+from ledger.target import Target
+
+MAX_TASK_BYTES: Final = 4 * 2**20
+"""UTF-8 bytes of a task; a model's context ends far below."""
+
+_FLAT: Final[Place] = ("stages", 0)
+
+
+class InvalidSpec(ValueError):  # noqa: N818 - the name under which Temporal shows it
+    """The agent or the task cannot be run; the message is one line."""
+
+
+def read_agent(value: Any) -> AgentSpec:  # noqa: ANN401 - whatever the wire or a file holds
+    """Validate an agent, given as a value or as JSON bytes. Raises `InvalidSpec`."""
+    if isinstance(value, bytes):
+        value = _decoded(value)
+    hidden = _FLAT if isinstance(value, dict) and "stages" not in value else ()
+    try:
+        return AgentSpec.model_validate(value)
+    except ValidationError as error:
+        raise InvalidSpec(one_line(error, "agent", AgentSpec, hidden)) from None
+    except RecursionError:
+        raise InvalidSpec("agent: is nested too deeply") from None
+
+
+def check_agent(agent: AgentSpec, declared: Declared, tools: Collection[str]) -> None:
+    """Raise `InvalidSpec` for the first name that nobody declared, and for what could not work without a workspace.
+
+    `tools` are the built-in ones, which all work in the run's workspace.
+    """
+    if agent.workspace is not None:
+        _known("workspace", agent.workspace, declared.workspaces, "agent")
+    for stage in agent.stages:
+        _check_stage(stage, declared, tools)
+        if agent.workspace is None and (stage.tools or stage.gates):
+            needs = f"tool {shown(stage.tools[0])}" if stage.tools else f"gate {shown(stage.gates[0])}"
+            raise InvalidSpec(
+                f"agent: stage {stage.name}: {needs} works in a workspace, and the agent names none; "
+                f"set workspace; {suggestion('', declared.workspaces)}"
+            )
+
+
+def check_keys(agent: AgentSpec, declared: Declared) -> None:
+    """Refuse a stage none of whose targets has its key. One is enough: the run moves on to the target that has it."""
+    for stage in agent.stages:
+        if all(missing_key(target, declared) for target in stage.models):
+            needed = ", ".join(f"{missing_key(target, declared)} for {target}" for target in stage.models)
+            raise InvalidSpec(f"agent: stage {stage.name}: the worker has no key; set the variable {needed}")
+
+
+def missing_key(target: Target, declared: Declared) -> str:
+    """Name of the variable that the target needs and the worker lacks; "" where nothing is missing."""
+    provider = declared.providers[target.provider]
+    return provider.key_env if provider.key is None else ""
+
+
+def check_task(task: str) -> None:
+    """Raise `InvalidSpec` for a task that says nothing, is too long, or is not text."""
+    try:
+        size = len(task.encode())
+    except UnicodeEncodeError:
+        raise InvalidSpec("task: is not valid Unicode text") from None
+    if size > MAX_TASK_BYTES:
+        raise InvalidSpec(f"task: has {size:,} bytes, at most {MAX_TASK_BYTES:,} are taken; put files into a workspace")
+    if not task.strip():
+        raise InvalidSpec("task: is empty; say what the agent should do")
+
+
+def _decoded(content: bytes) -> Any:  # noqa: ANN401 - whatever the file holds
+    try:
+        return pydantic_core.from_json(content)
+    except ValueError:
+        raise InvalidSpec("agent: is not valid JSON") from None
+
+
+def _check_stage(stage: StageSpec, declared: Declared, tools: Collection[str]) -> None:
+    where = f"agent: stage {stage.name}"
+    for target in stage.models:
+        _known("provider", target.provider, declared.providers, where)
+    for kind, names, known in (("tool", stage.tools, tools), ("gate", stage.gates, declared.gates)):
+        for name in names:
+            _known(kind, name, known, where)
+
+
+def _known(kind: str, name: str, known: Collection[str], where: str) -> None:
+    if name not in known:
+        raise InvalidSpec(f'{where}: unknown {kind} "{shown(name)}"; {suggestion(name, known)}')
