@@ -1,0 +1,202 @@
+# ruff: noqa: PLC0415 - `endstop --help` loads no Temporal SDK
+"""A run as it is now, from the workflow where a worker answers for it and from the store where not.
+
+Here: asking, merging, and saying what could not be had. Not here: how it is shown (`show`, `words`, `tables`).
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Protocol
+
+from commands.connect import rpc_errors
+from commands.refusals import Refused
+from ledger.journal import Entry, RunRecord, SetAside, read_journal
+from ledger.model import Frozen
+from workflows.messages import QUERY_INTERVENTION, QUERY_JOURNAL, QUERY_STATUS, Asked, JournalPage, Status
+
+if TYPE_CHECKING:
+    from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle
+
+QUERY_S = 5.0
+"""Seconds that a query may take; a worker answers in milliseconds."""
+
+
+class KeptRun(Protocol):
+    """What the store remembers of a run's beginning."""
+
+    @property
+    def conversation(self) -> str: ...
+
+
+class JournalStore(Protocol):
+    """What is read of the store."""
+
+    async def runs_of(self, workflow_id: str) -> Any: ...  # noqa: ANN401 - a sequence of KeptRun, newest first
+
+    async def read_journal(self, conversation_id: str, after: int = 0) -> list[dict[str, Any]]: ...
+
+
+class View(Frozen):
+    """A run as far as it can be seen from here."""
+
+    id: str
+    run_id: str = ""
+    """The current execution's; "" where Temporal no longer has the run."""
+    conversation: str = ""
+    """Id of its conversation in the store: the first execution's run id."""
+    state: str
+    """A RunStatus, or Temporal's own word for how it ended: failed, terminated, timed_out."""
+    reason: str = ""
+    """Why it failed, where it did."""
+    status: Status | None = None
+    """None where no worker answered."""
+    asked: Asked | None = None
+    entries: tuple[Entry, ...] = ()
+    aside: tuple[SetAside, ...] = ()
+    notices: tuple[str, ...] = ()
+    """What could not be had and where this comes from instead, for people."""
+
+    @property
+    def ended(self) -> bool:
+        return self.state not in {"running", "waiting", "needs_human"}
+
+
+async def look(client: "Client", store: JournalStore, run: str) -> View:
+    """Look at a run from all sides. Refused: neither Temporal nor the store knows it."""
+    handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run)
+    described = await describe(handle)
+    if described is None:
+        return await _from_store(store, run)
+    status = await status_of(handle)
+    conversation = status.conversation.id if status else first_run_id(described)
+    held = await records_after(handle, 0) if status else []
+    if not held or held[0]["seq"] > 1:
+        held = _merged(await store.read_journal(conversation), held)
+    entries, aside = read_journal(held)
+    return View(
+        id=run,
+        run_id=described.run_id or "",
+        conversation=conversation,
+        state=state_of(described, status, entries),
+        reason=await failure_of(handle, described),
+        status=status,
+        asked=await asked_of(handle) if status and status.intervention else None,
+        entries=tuple(entries),
+        aside=tuple(aside),
+        notices=() if status else ("no worker answers for this run: what is shown is what the store holds",),
+    )
+
+
+async def _from_store(store: JournalStore, run: str) -> View:
+    kept = await store.runs_of(run)
+    if not kept:
+        raise Refused(f"no run {run!r}, in Temporal or in the store: `endstop ls` shows the runs")
+    conversation = kept[0].conversation
+    entries, aside = read_journal(await store.read_journal(conversation))
+    return View(
+        id=run,
+        conversation=conversation,
+        state=_last_word(entries) or "unknown",
+        entries=tuple(entries),
+        aside=tuple(aside),
+        notices=("Temporal no longer has this run: what is shown is what the store holds",),
+    )
+
+
+async def describe(handle: "WorkflowHandle[Any, Any]") -> "WorkflowExecutionDescription | None":
+    """What Temporal says of the run; None where it does not know it."""
+    from temporalio.service import RPCError, RPCStatusCode
+
+    with rpc_errors(handle.id):
+        try:
+            return await handle.describe(rpc_timeout=timedelta(seconds=QUERY_S))
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise
+
+
+async def status_of(handle: "WorkflowHandle[Any, Any]") -> Status | None:
+    """Query `status`; None where no worker answers."""
+    found = await _ask(handle, QUERY_STATUS)
+    return None if found is None else Status.model_validate(found)
+
+
+async def asked_of(handle: "WorkflowHandle[Any, Any]") -> Asked | None:
+    """Query `intervention`: the open one; None where none is open or no worker answers."""
+    found = await _ask(handle, QUERY_INTERVENTION)
+    return None if found is None else Asked.model_validate(found)
+
+
+async def records_after(handle: "WorkflowHandle[Any, Any]", after: int) -> list[dict[str, Any]]:
+    """Query `journal` page by page: the records after a sequence number that the workflow still holds."""
+    records: list[dict[str, Any]] = []
+    while True:
+        found = await _ask(handle, QUERY_JOURNAL, after)
+        page = JournalPage.model_validate(found) if found is not None else None
+        if page is None or not page.records:
+            return records
+        records += page.records
+        after = page.next
+
+
+async def _ask(handle: "WorkflowHandle[Any, Any]", query: str, *args: object) -> Any:  # noqa: ANN401 - JSON
+    """Ask the workflow; None where nobody answers, or where the run broke before it could."""
+    from temporalio.client import WorkflowQueryFailedError, WorkflowQueryRejectedError
+    from temporalio.service import RPCError, RPCStatusCode
+
+    unanswered = {RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED, RPCStatusCode.FAILED_PRECONDITION}
+    with rpc_errors(handle.id):
+        try:
+            return await handle.query(query, args=args, rpc_timeout=timedelta(seconds=QUERY_S))
+        except (WorkflowQueryFailedError, WorkflowQueryRejectedError):
+            return None
+        except RPCError as error:
+            if error.status in unanswered:
+                return None
+            raise
+
+
+def first_run_id(described: "WorkflowExecutionDescription") -> str:
+    """The run's first execution, which names its conversation; a run that went on in new ones has several."""
+    info = described.raw_description.workflow_execution_info
+    return info.first_run_id or described.run_id or ""
+
+
+def state_of(described: "WorkflowExecutionDescription", status: Status | None, entries: Iterable[Entry] = ()) -> str:
+    """Where the run stands: how Temporal says it ended, else its own word, else "running"."""
+    from temporalio.client import WorkflowExecutionStatus
+
+    match described.status:
+        case WorkflowExecutionStatus.FAILED | WorkflowExecutionStatus.TERMINATED | WorkflowExecutionStatus.TIMED_OUT:
+            return described.status.name.lower()
+        case WorkflowExecutionStatus.CANCELED:
+            return "cancelled"
+        case WorkflowExecutionStatus.COMPLETED:
+            return (status.status if status else _last_word(entries)) or "completed"
+        case _:
+            return status.status if status else "running"
+
+
+async def failure_of(handle: "WorkflowHandle[Any, Any]", described: "WorkflowExecutionDescription") -> str:
+    """Why a failed run failed: the message of its typed error; "" for any other run."""
+    from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+
+    if described.status is not WorkflowExecutionStatus.FAILED:
+        return ""
+    try:
+        await handle.result()
+    except WorkflowFailureError as error:
+        return str(error.cause)
+    return ""
+
+
+def _last_word(entries: Iterable[Entry]) -> str:
+    """How the run ended, by its own records; "" where they do not say."""
+    ends = [entry.record.what for entry in entries if isinstance(entry.record, RunRecord)]
+    return next((what for what in reversed(ends) if what in {"completed", "stopped", "cancelled"}), "")
+
+
+def _merged(kept: Iterable[dict[str, Any]], held: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The store's records and the workflow's newer ones, each once, in order."""
+    return [record for _, record in sorted({r["seq"]: r for r in (*kept, *held)}.items())]

@@ -1,0 +1,120 @@
+"""One run on a page: where it stands, what it tried, what it asks and how to answer. Pure: a view in, text out."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from commands.answering import how_to_answer
+from commands.runs import View
+from commands.tables import plain, table
+from commands.tallies import GateTally, TargetTally, TimeSpent, gates, targets, time_spent
+from commands.words import narrate, seconds
+from workflows.messages import Asked, Status
+
+
+def show(view: View, now: float | None = None) -> str:
+    """The page; `now` (unix seconds) is what waits are counted from."""
+    now = time.time() if now is None else now
+    blocks = [_head(view, now), *_tables(view)]
+    if view.asked:
+        blocks.append(question(view.id, view.asked))
+    blocks += view.notices
+    return plain("\n\n".join(block for block in blocks if block))
+
+
+def as_json(view: View) -> dict[str, object]:
+    """The page's content for programs."""
+    return {
+        **view.model_dump(mode="json", include={"id", "run_id", "conversation", "state", "reason", "notices"}),
+        "status": view.status.model_dump(mode="json") if view.status else None,
+        "intervention": view.asked.model_dump(mode="json") if view.asked else None,
+        "targets": [row.model_dump(mode="json") for row in targets(view.entries)],
+        "gates": [row.model_dump(mode="json") for row in gates(view.entries)],
+        "time_spent": time_spent(view.entries).model_dump(mode="json"),
+    }
+
+
+def question(run: str, asked: Asked) -> str:
+    """What is asked, and the exact command for each answer."""
+    commands = how_to_answer(run, asked)
+    return f"{asked.id} asks a person: {asked.label}\n{asked.text}\n\n" + "\n".join(
+        f"  {command}\n      {meaning}" for command, meaning in commands
+    )
+
+
+def journal_lines(view: View, after: int = 0) -> Iterator[str]:
+    """The journal in words, one line a record, those after a sequence number."""
+    at = {entry.seq: entry.record.at for entry in view.entries if hasattr(entry.record, "at")}
+    for seq, words in narrate(view.entries, view.aside):
+        if seq > after:
+            yield plain(f"{seq:>4}  {clock(at.get(seq))}  {words}")
+
+
+def why_so_long(view: View) -> str:
+    """One sentence: where the time went."""
+    return _time(time_spent(view.entries))
+
+
+def clock(at: float | None) -> str:
+    """Local time of day; the day itself is in `-o json`."""
+    return "        " if at is None else datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")
+
+
+def doing(status: Status, now: float) -> str:
+    """What the run does now, with a countdown where it waits for a known time."""
+    if status.until is not None:
+        return f"{status.doing or 'waiting'}, {seconds(max(0, status.until - now) * 1_000)} left"
+    since = f" for {seconds(max(0, now - status.since) * 1_000)}" if status.since else ""
+    return f"{status.doing}{since}" if status.doing else ""
+
+
+def _head(view: View, now: float) -> str:
+    lines = [f"{view.id}  {view.state}" + (f": {view.reason}" if view.reason else "")]
+    if view.status:
+        lines += _numbers(view.status)
+        if not view.ended and view.status.doing:
+            lines.append(doing(view.status, now))
+        elif view.state == "terminated" and view.status.doing:
+            lines.append(f"when it was terminated: {view.status.doing}; the outcome is unknown")
+    return "\n".join(lines)
+
+
+def _numbers(status: Status) -> list[str]:
+    where = f"agent {status.agent}, stage {status.stage}, turn {status.turn}"
+    counts = f"{status.attempts} attempts, {status.failovers} failovers, {status.charges} charges"
+    tokens = f"{status.input_tokens:,} tokens in, {status.output_tokens:,} out"
+    unpriced = f" + {status.unpriced} attempts of unknown price" if status.unpriced else ""
+    return [
+        f"{where}, {status.target}" if status.target else where,
+        f"{counts}, {tokens}, {status.cost_usd:.4f} USD{unpriced}",
+    ]
+
+
+def _tables(view: View) -> Iterator[str]:
+    if tried := targets(view.entries):
+        yield table(("MODEL", "ATTEMPTS", "FAILED", "TOKENS IN", "OUT", "USD"), [_target_row(row) for row in tried])
+    if checked := gates(view.entries):
+        yield table(("GATE", "ROUNDS", "DIFFERENT", "CHARGES", "LAST"), [_gate_row(row) for row in checked])
+    if view.ended and view.entries:
+        yield why_so_long(view)
+
+
+def _target_row(row: TargetTally) -> tuple[object, ...]:
+    failed = ", ".join(f"{kind} {count}" for kind, count in row.failed.items()) or "-"
+    cost = "unknown" if row.cost_usd is None else f"{row.cost_usd:.4f}"
+    return row.target, row.attempts, failed, f"{row.input_tokens:,}", f"{row.output_tokens:,}", cost
+
+
+def _gate_row(row: GateTally) -> tuple[object, ...]:
+    return row.gate, row.rounds, row.different, row.charges, row.last
+
+
+def _time(spent: TimeSpent) -> str:
+    parts = (
+        (spent.models_ms, f"models {seconds(spent.models_ms)} in {spent.attempts} attempts ({spent.failed} failed)"),
+        (spent.waits_ms, f"waits {seconds(spent.waits_ms)}"),
+        (spent.tools_ms, f"tools {seconds(spent.tools_ms)}"),
+        (spent.people_ms, f"people {seconds(spent.people_ms)}"),
+        (spent.rest_ms, f"gates and the rest {seconds(spent.rest_ms)}"),
+    )
+    return f"took {seconds(spent.total_ms)}: " + ", ".join(words for amount, words in parts if amount)

@@ -1,0 +1,153 @@
+# ruff: noqa: PLC0415 - `endstop --help` loads no Temporal SDK
+"""Watching a run: every record as it happens, a live countdown on a terminal, plain lines elsewhere.
+
+The run does not notice: this only queries it. How a record is worded is in `words`, how a question is in `show`.
+"""
+
+import asyncio
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from commands.runs import asked_of, describe, failure_of, records_after, state_of, status_of
+from commands.show import clock, doing, question
+from commands.tables import plain, print_json_line
+from commands.words import line
+from ledger.journal import Entry, read_journal
+from ledger.records import UsageRecord
+from workflows.messages import Asked, Status
+
+if TYPE_CHECKING:
+    from temporalio.client import Client, WorkflowHandle
+
+POLL_S: Final = 0.4
+"""Seconds between two looks at the run; a look costs the worker a few milliseconds."""
+TICK_S: Final = 0.2
+"""Seconds between two redrawings of the countdown."""
+
+
+class LiveLine:
+    """The line at the bottom of a terminal that tells what the run does now; nothing where there is no terminal."""
+
+    def __init__(self, *, on: bool) -> None:
+        self._on = on
+        self._shown = False
+
+    def show(self, text: str) -> None:
+        if self._on:
+            width = max(20, shutil.get_terminal_size().columns - 1)
+            click.echo(f"\r\x1b[K{plain(text)[:width]}", nl=False)
+            self._shown = True
+
+    def clear(self) -> None:
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False)
+            self._shown = False
+
+
+class Watch:
+    """Prints a run until it ends. `as_json` prints one JSON line a record and no other."""
+
+    def __init__(self, client: "Client", run: str, *, as_json: bool = False, after: int = 0) -> None:
+        self._handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run)
+        self._json = as_json
+        self._after = after
+        self._live = LiveLine(on=sys.stdout.isatty() and not as_json)
+        self._asked = ""
+        self._lonely = False
+
+    async def until_end(self) -> int:
+        """The exit code: 0 the run completed, 1 it ended in any other way."""
+        end = asyncio.ensure_future(self._ended())
+        try:
+            while not end.done():
+                status = await self._look()
+                await self._pass_time(end, status)
+            await self._look()
+        finally:
+            end.cancel()
+            self._live.clear()
+        return await self._last_words()
+
+    async def until_asked(self) -> Asked | None:
+        """Print the run until it asks a person; None: it ended first."""
+        end = asyncio.ensure_future(self._ended())
+        try:
+            while not end.done():
+                status = await self._look()
+                if status and status.intervention and (asked := await asked_of(self._handle)):
+                    return asked
+                await self._pass_time(end, status)
+        finally:
+            end.cancel()
+            self._live.clear()
+        return None
+
+    async def _look(self) -> Status | None:
+        """Print what is new. None: no worker answers, which is said once."""
+        for raw in await records_after(self._handle, self._after):
+            self._after = raw["seq"]
+            self._tell(raw)
+        status = await status_of(self._handle)
+        if status is None and not self._lonely:
+            self._say("no worker answers for this run yet; waiting for one (`endstop worker`)")
+        self._lonely = status is None
+        if status and status.intervention:
+            await self._tell_question()
+        return status
+
+    def _tell(self, raw: dict[str, Any]) -> None:
+        self._live.clear()
+        if self._json:
+            print_json_line(raw)
+            return
+        for entry in read_journal([raw])[0]:
+            self._tell_entry(entry)
+
+    def _tell_entry(self, entry: Entry) -> None:
+        if not isinstance(entry.record, UsageRecord):  # `show` has the sums
+            click.echo(plain(f"{clock(entry.record.at)}  {line(entry.record)}"))
+
+    async def _tell_question(self) -> None:
+        asked = await asked_of(self._handle)
+        if asked is None or asked.id == self._asked:
+            return
+        self._asked = asked.id
+        self._say(question(self._handle.id, asked))
+
+    def _say(self, text: str) -> None:
+        """Something that is no record: on stdout for people, on stderr where stdout is for programs."""
+        self._live.clear()
+        click.echo(plain(text), err=self._json)
+
+    async def _pass_time(self, end: "asyncio.Future[None]", status: Status | None) -> None:
+        until = time.monotonic() + POLL_S
+        while time.monotonic() < until and not end.done():
+            if status:
+                self._live.show(f"          {doing(status, time.time())}")
+            await asyncio.wait({end}, timeout=TICK_S)
+
+    async def _ended(self) -> None:
+        """Return when the run has ended, in whatever way, continuations included."""
+        from temporalio.client import WorkflowFailureError
+
+        try:
+            await self._handle.result()
+        except WorkflowFailureError:
+            return
+
+    async def _last_words(self) -> int:
+        described = await describe(self._handle)
+        if described is None:
+            return 1
+        status = await status_of(self._handle)
+        state = state_of(described, status)
+        reason = await failure_of(self._handle, described)
+        if self._json:
+            print_json_line({"id": self._handle.id, "state": state, "reason": reason})
+        else:
+            click.echo(plain(f"{self._handle.id}  {state}" + (f": {reason}" if reason else "")))
+        return 0 if state == "completed" else 1
