@@ -1,0 +1,15 @@
+"""What is kept outside Temporal: transcripts, contents, journals, runs and error details (SQL)."""
+
+from store.errors import ContentMissing, ConversationBroken, StoreUnavailable
+from store.messages import Appended, UnusedAnswer
+from store.store import RegisteredRun, Store
+
+__all__ = [
+    "Appended",
+    "ContentMissing",
+    "ConversationBroken",
+    "RegisteredRun",
+    "Store",
+    "StoreUnavailable",
+    "UnusedAnswer",
+]

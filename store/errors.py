@@ -1,0 +1,32 @@
+"""What the store raises when it is not usable or does not hold what a reference names; each text is one line.
+
+Trouble that passes (a lock held too long, a lost connection) is not here: it stays SQLAlchemy's `OperationalError`,
+and whoever called the activity retries by Temporal's own policy.
+"""
+
+
+class StoreUnavailable(Exception):  # noqa: N818 - the state, as the command line prints it
+    """The store cannot be opened; nothing was changed."""
+
+    def __init__(self, where: str, reason: str, remedy: str) -> None:
+        super().__init__(f"cannot open the store {where}: {reason}; {remedy}")
+
+
+class ContentMissing(Exception):  # noqa: N818 - the state
+    """No content is stored under this reference, or what is stored there is no longer what was put."""
+
+    def __init__(self, ref: str, reason: str) -> None:
+        super().__init__(f"content {ref!r} {reason}; is this the store that the run was started with?")
+        self.ref = ref
+
+
+class ConversationBroken(Exception):  # noqa: N818 - the state
+    """The store does not hold the chain that a conversation's reference names. `position` is from 0."""
+
+    def __init__(self, conversation: str, position: int, reason: str) -> None:
+        super().__init__(
+            f"conversation {conversation!r} is broken at position {position}: {reason}; "
+            "is this the store that the run was started with?"
+        )
+        self.conversation = conversation
+        self.position = position

@@ -1,0 +1,55 @@
+"""The journal's statements: entries in, the entries of the branch that a run is on out.
+
+An entry is JSON here; `ledger/journal.py` knows what it says and reads it leniently.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ledger.conversation import digest
+from store.schema import insert_absent, journal
+
+
+async def write(
+    connection: AsyncConnection, conversation: str, entries: Iterable[tuple[int, Mapping[str, Any]]]
+) -> None:
+    """Insert what is not there yet. The same entry under the same number is one entry, however often it comes."""
+    rows = [_row(conversation, seq, entry) for seq, entry in entries]
+    if rows:
+        await connection.execute(insert_absent(connection, journal), rows)
+
+
+async def read(connection: AsyncConnection, conversation: str, after: int, limit: int | None) -> list[dict[str, Any]]:
+    """The first `limit` entries whose seq is above `after`, in order, each with its `seq`.
+
+    A run that was reset writes other entries under numbers that are taken. The newest entry of a number counts, and
+    entries that follow it in number but were written before it belong to the branch that was left: they stay in the
+    table and are not read here.
+    """
+    floors = await _floors(connection, conversation)
+    wanted = select(journal.c.seq, journal.c.number, journal.c.entry)
+    wanted = wanted.where(journal.c.conversation == conversation, journal.c.seq > after)
+    rows = await connection.execute(wanted.order_by(journal.c.seq, journal.c.number).limit(None if floors else limit))
+    current = ((row.seq, row.entry) for row in rows if row.number >= _floor(floors, row.seq))
+    return [{**json.loads(entry), "seq": seq} for seq, entry in islice(current, limit)]
+
+
+async def _floors(connection: AsyncConnection, conversation: str) -> list[tuple[int, int]]:
+    """Every seq that has several entries, with the number of its newest: where a reset run went another way."""
+    several = select(journal.c.seq, func.max(journal.c.number)).where(journal.c.conversation == conversation)
+    rows = await connection.execute(several.group_by(journal.c.seq).having(func.count() > 1))
+    return [(seq, number) for seq, number in rows]
+
+
+def _floor(floors: list[tuple[int, int]], seq: int) -> int:
+    return max((number for other, number in floors if other <= seq), default=0)
+
+
+def _row(conversation: str, seq: int, entry: Mapping[str, Any]) -> dict[str, Any]:
+    text = json.dumps(entry, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return {"conversation": conversation, "seq": seq, "digest": digest(text.encode()), "entry": text}

@@ -1,0 +1,117 @@
+"""The transcript's statements, each on a connection of the caller's: hold a message, find one, read a chain.
+
+Messages are opaque bytes here; what a message says is known to the activities.
+"""
+
+from sqlalchemy import ColumnElement, Table, and_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ledger.conversation import Conversation, head_after
+from ledger.model import Frozen
+from store.chain import Message, Place, bodies, ordinal_of, result_key
+from store.schema import insert_absent, messages, unused_answers
+
+
+class Appended(Frozen):
+    """What the store holds at a place, which need not be what the caller brought."""
+
+    conversation: Conversation
+    """Up to and with this message."""
+    body: bytes
+    attempt: str
+    """Who wrote it."""
+    recovered: bool
+    """It was there before the caller came."""
+
+
+class UnusedAnswer(Frozen):
+    """A message that came to a place already taken by another: kept, possibly paid for, never read into a chain."""
+
+    position: int
+    key: str
+    attempt: str
+    body: bytes
+
+
+async def hold(connection: AsyncConnection, place: Place, body: bytes, attempt: str) -> Appended:
+    """Put a message at its place, or return the one that is there; the body then goes to the unused ones, if other."""
+    head = head_after(place.previous_head, place.key, body)
+    row = {**place._asdict(), "head": head, "body": body, "attempt": attempt}
+    written = insert_absent(connection, messages).values(row).returning(messages.c.number)
+    if (await connection.execute(written)).one_or_none() is not None:
+        return _appended(place, head, body, attempt, recovered=False)
+    there = await held(connection, place)
+    if there is None:
+        raise RuntimeError(f"a message at {place} was neither taken nor there")
+    if there.body != body:
+        await connection.execute(insert_absent(connection, unused_answers).values(row))
+    return there
+
+
+async def held(connection: AsyncConnection, place: Place) -> Appended | None:
+    """What the store holds at a place."""
+    wanted = select(messages.c.head, messages.c.body, messages.c.attempt).where(_at(messages, place))
+    row = (await connection.execute(wanted)).one_or_none()
+    return None if row is None else _appended(place, row.head, row.body, row.attempt, recovered=True)
+
+
+async def read_chain(connection: AsyncConnection, conversation: Conversation, known: Conversation) -> list[bytes]:
+    """The bodies of `conversation` after its prefix `known`, by one query."""
+    columns = messages.c
+    wanted = select(columns.position, columns.previous_head, columns.key, columns.head, columns.body).where(
+        columns.conversation == conversation.id,
+        columns.position >= known.length - 1,
+        columns.position < conversation.length,
+    )
+    rows = await connection.execute(wanted)
+    return bodies(conversation, known, (Message(*row) for row in rows))
+
+
+async def latest(connection: AsyncConnection, conversation: str) -> Conversation | None:
+    """The conversation that ends in the message written last, tool results counted up to the first one missing.
+
+    For readers that outlive the workflow, which knows better: an answer that came too late for a call, and last of
+    all, stands here as the end.
+    """
+    columns = messages.c
+    last = select(columns.position, columns.previous_head, columns.key, columns.head)
+    last = last.where(columns.conversation == conversation).order_by(columns.number.desc()).limit(1)
+    row = (await connection.execute(last)).one_or_none()
+    if row is None:
+        return None
+    ordinal = ordinal_of(row.key)
+    if ordinal is None:
+        return Conversation(id=conversation, length=row.position + 1, head=row.head)
+    answer = Conversation(id=conversation, length=row.position - ordinal, head=row.previous_head)
+    return await _with_results(connection, answer)
+
+
+async def unused(connection: AsyncConnection, conversation: str) -> list[UnusedAnswer]:
+    """What came too late, in the order in which it came."""
+    columns = unused_answers.c
+    wanted = select(columns.position, columns.key, columns.attempt, columns.body)
+    rows = await connection.execute(wanted.where(columns.conversation == conversation).order_by(columns.number))
+    return [UnusedAnswer.model_validate(row) for row in rows.mappings()]
+
+
+async def _with_results(connection: AsyncConnection, answer: Conversation) -> Conversation:
+    columns = messages.c
+    following = select(columns.key, columns.head).where(
+        columns.conversation == answer.id,
+        columns.position >= answer.length,
+        columns.previous_head == answer.head,
+    )
+    heads = {row.key: row.head for row in await connection.execute(following)}
+    head, length = answer.head, answer.length
+    while (found := heads.get(result_key(length - answer.length))) is not None:
+        head, length = found, length + 1
+    return Conversation(id=answer.id, length=length, head=head)
+
+
+def _at(table: Table, place: Place) -> ColumnElement[bool]:
+    return and_(*(table.c[name] == value for name, value in place._asdict().items()))
+
+
+def _appended(place: Place, head: str, body: bytes, attempt: str, *, recovered: bool) -> Appended:
+    conversation = Conversation(id=place.conversation, length=place.position + 1, head=head)
+    return Appended(conversation=conversation, body=body, attempt=attempt, recovered=recovered)

@@ -1,0 +1,151 @@
+"""Opening a store: from its URL to an engine whose tables are there. Every refusal is a `StoreUnavailable`.
+
+The operator's URL names a place, not a driver: the async driver is chosen here. Nothing here runs after opening
+except what a new SQLite connection is told.
+"""
+
+import errno
+import os
+import sqlite3
+import tempfile
+from contextlib import AsyncExitStack, closing, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, event, insert, inspect, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from store.errors import StoreUnavailable
+from store.schema import SCHEMA, metadata, versions
+
+BUSY_S = 5.0
+"""Seconds a statement waits for another writer's lock before it fails and is left to Temporal's retry."""
+
+CONNECTIONS = 2
+"""Connections of a process to its SQLite file. One writes at a time anyway, and those that meet a lock sleep: with
+SQLAlchemy's fifteen, 50 appends at once took up to 0.7 s instead of 0.1 to 0.3. With one, readers wait for a writer."""
+
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
+_EXPECTED = "set [store] url in endstop.toml to sqlite:///FOLDER/store.db or postgresql://USER@HOST/DATABASE"
+_SCHEMA_LOCK = 0x656E_6473_746F_70
+"""Key of the advisory lock under which PostgreSQL's tables are made; any number that others do not use."""
+
+
+async def open_engine(url: str) -> AsyncEngine:
+    """An engine on the store at `url`; tables are made where there are none, under a lock."""
+    target = _with_driver(url)
+    where = target.database or "" if _is_sqlite(target) else target.render_as_string(hide_password=True)
+    async with AsyncExitStack() as undo:
+        try:
+            if _is_sqlite(target):
+                _prepare_file(Path(where))
+            engine = _engine(target)
+            undo.push_async_callback(engine.dispose)
+            async with engine.connect() as connection:
+                await _ensure_tables(connection, where)
+        except ModuleNotFoundError as error:
+            reason = f"its driver {error.name!r} is not installed"
+            raise StoreUnavailable(where, reason, f"run: pip install {error.name}") from error
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(where, _reason(error), _EXPECTED) from error
+        undo.pop_all()
+    return engine
+
+
+def _with_driver(url: str) -> URL:
+    """The URL with our driver where it names none. A refused URL is not echoed: it may hold a password."""
+    try:
+        target = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise StoreUnavailable("by its URL", "the URL cannot be read", _EXPECTED) from error
+    if target.get_backend_name() not in _DRIVERS:
+        raise StoreUnavailable("by its URL", f"{target.drivername!r} is not a kind of store", _EXPECTED)
+    if _is_sqlite(target) and (target.database in (None, "", ":memory:") or target.query):
+        raise StoreUnavailable("by its URL", "it does not name just a file", _EXPECTED)
+    return target.set(drivername=_DRIVERS.get(target.drivername, target.drivername))
+
+
+def _is_sqlite(target: URL) -> bool:
+    return target.get_backend_name() == "sqlite"
+
+
+def _prepare_file(path: Path) -> None:
+    """Make the file, and its folder, for the owner's eyes only. One that is there is left as it is.
+
+    It appears at once and already in WAL mode: processes that switch one file to WAL together block each other until
+    one fails. One that is there is never opened here: closing it would drop SQLite's locks elsewhere in this process.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.exists():
+        return
+    if not path.parent.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, new = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".new", dir=path.parent)
+    os.close(handle)
+    try:
+        with closing(sqlite3.connect(new)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        with suppress(FileExistsError):
+            os.link(new, path)
+    finally:
+        Path(new).unlink()
+
+
+def _engine(target: URL) -> AsyncEngine:
+    """Without `hide_parameters` an SQL error would carry message bodies into logs and histories."""
+    if not _is_sqlite(target):
+        return create_async_engine(target, hide_parameters=True, pool_pre_ping=True)
+    engine = create_async_engine(
+        target, hide_parameters=True, connect_args={"timeout": BUSY_S}, pool_size=CONNECTIONS, max_overflow=0
+    )
+    event.listen(engine.sync_engine, "connect", _tell_sqlite)
+    return engine
+
+
+def _tell_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own connection type
+    """FULL: a commit outlives a loss of power too. The history names messages that must then still be here."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.close()
+
+
+async def _ensure_tables(connection: AsyncConnection, where: str) -> None:
+    """Make the tables where there are none of ours."""
+    if await _has_tables(connection, where):
+        return
+    await _lock_schema(connection)
+    if not await _has_tables(connection, where):
+        await connection.run_sync(metadata.create_all)
+        await connection.execute(insert(versions).values(version=SCHEMA))
+    await connection.commit()
+
+
+async def _has_tables(connection: AsyncConnection, where: str) -> bool:
+    """Whether our tables are there. Those of a later release, and another program's, are refused and left alone."""
+    there = set(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
+    if versions.name in there:
+        version = (await connection.execute(select(versions.c.version))).scalar_one()
+        if version > SCHEMA:
+            reason = f"its schema is version {version}, this release reads up to {SCHEMA}"
+            raise StoreUnavailable(where, reason, "upgrade endstop, or point [store] url to another store")
+        return True
+    if taken := sorted(there & metadata.tables.keys()):
+        raise StoreUnavailable(where, f"another program's table {taken[0]!r} is in it", _EXPECTED)
+    return False
+
+
+async def _lock_schema(connection: AsyncConnection) -> None:
+    """Begin a transaction that only one process at a time can be in."""
+    if connection.dialect.name == "sqlite":
+        # Python's driver begins no transaction before CREATE TABLE by itself.
+        await connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+
+
+def _reason(error: Exception) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    words = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
+    return " ".join(words.split())

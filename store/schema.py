@@ -1,0 +1,119 @@
+"""The tables, and the one kind of write they know: insert if absent. Nothing here updates or deletes a row.
+
+SQL stays neutral between SQLite and PostgreSQL. `at` is in unix seconds and for people only: order is by `number`,
+which grows with every insert, because clocks step.
+"""
+
+import time
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+SCHEMA = 1
+"""Version of these tables. A release refuses a store whose version is higher than its own."""
+
+metadata = MetaData()
+
+
+def _number() -> Column[int]:
+    """SQLite counts by itself only in a column whose type is exactly INTEGER."""
+    return Column("number", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True)
+
+
+def _at() -> Column[int]:
+    return Column("at", BigInteger, nullable=False, default=lambda: int(time.time()))
+
+
+# Not a plain "schema_version": other programs have a table of that name.
+versions = Table("endstop_schema", metadata, Column("version", Integer, primary_key=True))
+
+contents = Table(
+    "contents",
+    metadata,
+    Column("ref", Text, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+    _at(),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    _number(),
+    Column("conversation", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("previous_head", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("head", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("attempt", Text, nullable=False),
+    _at(),
+    # The place of a message: at most one body is ever used there, whoever comes first.
+    UniqueConstraint("conversation", "position", "previous_head", "key"),
+    UniqueConstraint("conversation", "head"),
+)
+
+unused_answers = Table(
+    "unused_answers",
+    metadata,
+    _number(),
+    Column("conversation", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("previous_head", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("head", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("attempt", Text, nullable=False),
+    _at(),
+    UniqueConstraint("conversation", "head", "attempt"),
+)
+
+journal = Table(
+    "journal",
+    metadata,
+    _number(),
+    Column("conversation", Text, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("entry", Text, nullable=False),
+    _at(),
+    # Not (conversation, seq) alone: a run that was reset writes other entries under the same numbers.
+    UniqueConstraint("conversation", "seq", "digest"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    _number(),
+    Column("conversation", Text, nullable=False, unique=True),
+    Column("workflow_id", Text, nullable=False, index=True),
+    Column("agent", Text, nullable=False),
+    _at(),
+)
+
+details = Table(
+    "details",
+    metadata,
+    _number(),
+    Column("conversation", Text, nullable=False),
+    Column("attempt", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    _at(),
+    UniqueConstraint("conversation", "attempt"),
+)
+
+
+def insert_absent(connection: AsyncConnection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An insert that does nothing where any unique constraint of the table is already met."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return postgresql.insert(table).on_conflict_do_nothing()
