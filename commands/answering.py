@@ -135,7 +135,7 @@ async def send_answer(client: "Client", run: str, question: tuple[str, str], bod
     """Send update `answer`, bound to (intervention id, digest). Refused: the run's own reason, in one line."""
     from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 
-    message = {"intervention": question[0], "digest": question[1], "body": body, "by": me(), "door": "cli"}
+    message = {"intervention": question[0], "digest": question[1], **body, "by": me(), "door": "cli"}
     handle: Any = client.get_workflow_handle(run)
     with rpc_errors(run):
         try:

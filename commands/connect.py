@@ -5,10 +5,10 @@ Which server a command talks to is decided here only. Flags are named as in the 
 environment, which wins over the profile; without any of them it is 127.0.0.1:7233, namespace "default".
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from temporalio.client import Client
     from temporalio.envconfig import ClientConnectConfig
 
-DEFAULT_ADDRESS = "127.0.0.1:7233"
+DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
 """Where `temporal server start-dev` and `endstop dev` listen."""
 
 
@@ -32,29 +32,13 @@ class Where(Frozen):
     config_file: Path | None = None
 
 
-def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command Temporal's connection flags; it receives them as one value named `where`."""
-
-    def with_where(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - wraps any command
-        flags = {name: options.pop(name) for name in Where.model_fields}
-        return command(*args, where=Where(**flags), **options)
-
-    with_where.__name__, with_where.__doc__ = command.__name__, command.__doc__
-    with_where.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    return _flags(with_where)
-
-
-def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(
-        (
-            click.option("--address", metavar="HOST:PORT", help="Temporal server; else TEMPORAL_ADDRESS."),
-            click.option("--namespace", "-n", help="Temporal namespace; else TEMPORAL_NAMESPACE."),
-            click.option("--profile", help="Profile of Temporal's config file; else TEMPORAL_PROFILE."),
-            click.option("--config-file", type=Path, help="Temporal's config file; else TEMPORAL_CONFIG_FILE."),
-        )
-    ):
-        command = option(command)
-    return command
+FLAGS: Final = (
+    click.option("--address", metavar="HOST:PORT", help="Temporal server; else TEMPORAL_ADDRESS."),
+    click.option("--namespace", "-n", help="Temporal namespace; else TEMPORAL_NAMESPACE."),
+    click.option("--profile", help="Profile of Temporal's config file; else TEMPORAL_PROFILE."),
+    click.option("--config-file", type=Path, help="Temporal's config file; else TEMPORAL_CONFIG_FILE."),
+)
+"""The flags of every command that talks to Temporal; their values make a `Where`."""
 
 
 def connection(where: Where) -> "ClientConnectConfig":

@@ -6,8 +6,9 @@ Here: asking, merging, and saying what could not be had. Not here: how it is sho
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
+from activities.contract import CALL_MODEL
 from commands.connect import rpc_errors
 from commands.refusals import Refused
 from ledger.journal import Entry, RunRecord, SetAside, read_journal
@@ -17,23 +18,18 @@ from workflows.messages import QUERY_INTERVENTION, QUERY_JOURNAL, QUERY_STATUS, 
 if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle
 
-QUERY_S = 5.0
+    from store import Store
+
+QUERY_S: Final = 5.0
 """Seconds that a query may take; a worker answers in milliseconds."""
 
 
-class KeptRun(Protocol):
-    """What the store remembers of a run's beginning."""
+class Unfinished(Frozen):
+    """A trip to a provider that was begun and whose end nobody recorded: it may have been paid (FAULTS row 37)."""
 
-    @property
-    def conversation(self) -> str: ...
-
-
-class JournalStore(Protocol):
-    """What is read of the store."""
-
-    async def runs_of(self, workflow_id: str) -> Any: ...  # noqa: ANN401 - a sequence of KeptRun, newest first
-
-    async def read_journal(self, conversation_id: str, after: int = 0) -> list[dict[str, Any]]: ...
+    id: str
+    """turn.call.attempt"""
+    target: str
 
 
 class View(Frozen):
@@ -53,6 +49,8 @@ class View(Frozen):
     asked: Asked | None = None
     entries: tuple[Entry, ...] = ()
     aside: tuple[SetAside, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
+    """Trips that were under way when the run was terminated or timed out; none for any other run."""
     notices: tuple[str, ...] = ()
     """What could not be had and where this comes from instead, for people."""
 
@@ -61,7 +59,7 @@ class View(Frozen):
         return self.state not in {"running", "waiting", "needs_human"}
 
 
-async def look(client: "Client", store: JournalStore, run: str) -> View:
+async def look(client: "Client", store: "Store", run: str) -> View:
     """Look at a run from all sides. Refused: neither Temporal nor the store knows it."""
     handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run)
     described = await describe(handle)
@@ -83,11 +81,12 @@ async def look(client: "Client", store: JournalStore, run: str) -> View:
         asked=await asked_of(handle) if status and status.intervention else None,
         entries=tuple(entries),
         aside=tuple(aside),
+        unfinished=await unfinished(client, handle, described),
         notices=() if status else ("no worker answers for this run: what is shown is what the store holds",),
     )
 
 
-async def _from_store(store: JournalStore, run: str) -> View:
+async def _from_store(store: "Store", run: str) -> View:
     kept = await store.runs_of(run)
     if not kept:
         raise Refused(f"no run {run!r}, in Temporal or in the store: `endstop ls` shows the runs")
@@ -132,7 +131,7 @@ async def records_after(handle: "WorkflowHandle[Any, Any]", after: int) -> list[
     """Query `journal` page by page: the records after a sequence number that the workflow still holds."""
     records: list[dict[str, Any]] = []
     while True:
-        found = await _ask(handle, QUERY_JOURNAL, after)
+        found = await _ask(handle, QUERY_JOURNAL, {"after": after})
         page = JournalPage.model_validate(found) if found is not None else None
         if page is None or not page.records:
             return records
@@ -189,6 +188,35 @@ async def failure_of(handle: "WorkflowHandle[Any, Any]", described: "WorkflowExe
     except WorkflowFailureError as error:
         return str(error.cause)
     return ""
+
+
+async def unfinished(
+    client: "Client", handle: "WorkflowHandle[Any, Any]", described: "WorkflowExecutionDescription"
+) -> tuple[Unfinished, ...]:
+    """Trips without an end in the history of a run that was cut off; any other run recorded its own."""
+    from temporalio.client import WorkflowExecutionStatus
+
+    if described.status not in {WorkflowExecutionStatus.TERMINATED, WorkflowExecutionStatus.TIMED_OUT}:
+        return ()
+    begun: dict[int, Unfinished] = {}
+    async for event in handle.fetch_history_events():
+        if event.HasField("activity_task_scheduled_event_attributes"):
+            scheduled = event.activity_task_scheduled_event_attributes
+            if scheduled.activity_type.name == CALL_MODEL:
+                (order,) = await client.data_converter.decode(list(scheduled.input.payloads))
+                begun[event.event_id] = Unfinished(id=order["attempt"], target=order["target"])
+        for ending in _ENDINGS:
+            if event.HasField(ending):
+                begun.pop(getattr(event, ending).scheduled_event_id, None)
+    return tuple(begun.values())
+
+
+_ENDINGS: Final = (
+    "activity_task_completed_event_attributes",
+    "activity_task_failed_event_attributes",
+    "activity_task_timed_out_event_attributes",
+    "activity_task_canceled_event_attributes",
+)
 
 
 def _last_word(entries: Iterable[Entry]) -> str:

@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from activities.contract import ATTRIBUTE_INTERVENTION, ATTRIBUTE_MODEL, ATTRIBUTE_SPEND, ATTRIBUTE_STATUS
 from commands.refusals import Refused
 from ledger.model import Frozen
-from workflows.messages import ATTRIBUTE_INTERVENTION, ATTRIBUTE_MODEL, ATTRIBUTE_SPEND, ATTRIBUTE_STATUS
 
 READY_S: Final = 30.0
 """Seconds in which a server must answer; it takes half a second on an idle machine."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from commands.answering import how_to_answer
-from commands.runs import View
+from commands.runs import Unfinished, View
 from commands.tables import plain, table
 from commands.tallies import GateTally, TargetTally, TimeSpent, gates, targets, time_spent
 from commands.words import narrate, seconds
@@ -28,6 +28,7 @@ def as_json(view: View) -> dict[str, object]:
         **view.model_dump(mode="json", include={"id", "run_id", "conversation", "state", "reason", "notices"}),
         "status": view.status.model_dump(mode="json") if view.status else None,
         "intervention": view.asked.model_dump(mode="json") if view.asked else None,
+        "unfinished": [one.model_dump(mode="json") for one in view.unfinished],
         "targets": [row.model_dump(mode="json") for row in targets(view.entries)],
         "gates": [row.model_dump(mode="json") for row in gates(view.entries)],
         "time_spent": time_spent(view.entries).model_dump(mode="json"),
@@ -48,6 +49,8 @@ def journal_lines(view: View, after: int = 0) -> Iterator[str]:
     for seq, words in narrate(view.entries, view.aside):
         if seq > after:
             yield plain(f"{seq:>4}  {clock(at.get(seq))}  {words}")
+    for one in view.unfinished:
+        yield plain(f"   -  {clock(None)}  {unfinished_line(one)}")
 
 
 def why_so_long(view: View) -> str:
@@ -74,9 +77,13 @@ def _head(view: View, now: float) -> str:
         lines += _numbers(view.status)
         if not view.ended and view.status.doing:
             lines.append(doing(view.status, now))
-        elif view.state == "terminated" and view.status.doing:
-            lines.append(f"when it was terminated: {view.status.doing}; the outcome is unknown")
+    lines += [unfinished_line(one) for one in view.unfinished]
     return "\n".join(lines)
+
+
+def unfinished_line(one: Unfinished) -> str:
+    """A trip that was cut off: the provider may have done, and billed, the work."""
+    return f"{one.id} {one.target} was under way and never ended: outcome unknown, it may have been paid"
 
 
 def _numbers(status: Status) -> list[str]:

@@ -1,0 +1,73 @@
+# ruff: noqa: PLC0415 - `endstop --help` loads no Temporal SDK and no SQL
+"""What a command needs open: the settings, a connection, the store; closed again when it is done.
+
+Refusals in this order, so that nothing is half started: settings (exit 2), server, store (exit 1).
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commands.connect import Where, connect
+from commands.refusals import BadInput, Refused
+from ledger.model import Frozen
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from settings import Settings
+    from store import Store
+
+
+class Setup(Frozen):
+    """The flags that every command of a run has: which server, whose settings, how to answer."""
+
+    where: Where = Where()
+    settings: Path | None = None
+    """The operator's file; None: ENDSTOP_CONFIG, else ./endstop.toml."""
+    as_json: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A connection and a store, as the settings name them."""
+
+    settings: "Settings"
+    client: "Client"
+    store: "Store"
+
+
+def settings_from(path: Path | None) -> "Settings":
+    """Read the settings. BadInput: they cannot be used."""
+    from settings import SettingsError, load_settings
+
+    try:
+        return load_settings(path)
+    except SettingsError as error:
+        raise BadInput(str(error)) from None
+
+
+@asynccontextmanager
+async def opened(setup: Setup) -> AsyncIterator[Opened]:
+    """Read the settings, connect, open the store; it is closed on leaving."""
+    settings = settings_from(setup.settings)
+    client = await connect(setup.where)
+    async with open_store(settings) as store:
+        yield Opened(settings=settings, client=client, store=store)
+
+
+@asynccontextmanager
+async def open_store(settings: "Settings") -> AsyncIterator["Store"]:
+    """The store that the settings name. Refused: it cannot be opened."""
+    from store import Store, StoreUnavailable
+
+    try:
+        store = await Store.open(settings.store_url)
+    except StoreUnavailable as error:
+        raise Refused(str(error)) from error
+    try:
+        yield store
+    finally:
+        await store.close()

@@ -1,0 +1,76 @@
+"""The commands that read a run: show, journal, transcript, watch. What they print is made in `show` and `words`."""
+
+import click
+
+from commands.connect import connect
+from commands.opening import Opened, Setup, opened
+from commands.refusals import Refused
+from commands.runs import View, look
+from commands.show import as_json, journal_lines, show, why_so_long
+from commands.tables import print_json
+from commands.transcript import messages, render
+from commands.watch import Watch
+
+
+async def show_run(setup: Setup, run: str) -> None:
+    """Print the run's page."""
+    async with opened(setup) as things:
+        view = await look(things.client, things.store, run)
+    if setup.as_json:
+        print_json(as_json(view))
+    else:
+        click.echo(show(view))
+
+
+async def show_journal(setup: Setup, run: str, after: int) -> None:
+    """Print the journal's records after a sequence number."""
+    async with opened(setup) as things:
+        view = await look(things.client, things.store, run)
+    if setup.as_json:
+        print_json(_journal(view, after))
+        return
+    for line in journal_lines(view, after):
+        click.echo(line)
+    click.echo(why_so_long(view))
+    for notice in view.notices:
+        click.echo(notice, err=True)
+
+
+def _journal(view: View, after: int) -> dict[str, object]:
+    return {
+        "id": view.id,
+        "state": view.state,
+        "records": [entry.written() for entry in view.entries if entry.seq > after],
+        "set_aside": [one.model_dump(mode="json") for one in view.aside if one.seq > after],
+        "unfinished": [one.model_dump(mode="json") for one in view.unfinished],
+        "notices": view.notices,
+    }
+
+
+async def show_transcript(setup: Setup, run: str) -> None:
+    """Print the conversation, as the workflow names it, else as far as the store has it."""
+    async with opened(setup) as things:
+        bodies = await _conversation(things, run)
+    if setup.as_json:
+        print_json(messages(bodies))
+        return
+    for line in render(messages(bodies)):
+        click.echo(line)
+
+
+async def _conversation(things: Opened, run: str) -> list[bytes]:
+    from store import ConversationBroken  # noqa: PLC0415 - `endstop --help` loads no SQL
+
+    view = await look(things.client, things.store, run)
+    conversation = view.status.conversation if view.status else await things.store.latest(view.conversation)
+    if conversation is None:
+        raise Refused(f"run {run!r}: the store holds no conversation of it; is this the store it was started with?")
+    try:
+        return await things.store.read(conversation)
+    except ConversationBroken as error:
+        raise Refused(f"run {run!r}: {error}") from error
+
+
+async def watch_run(setup: Setup, run: str) -> int:
+    """Print the run from its beginning until it ends. The exit code: 0 completed."""
+    return await Watch(await connect(setup.where), run, as_json=setup.as_json).until_end()

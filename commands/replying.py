@@ -1,0 +1,110 @@
+"""The commands by which a person speaks to a run: answer and tell. What a message holds is decided in `answering`."""
+
+import sys
+from typing import Final
+
+import click
+
+from commands.agent_file import read_text
+from commands.answering import (
+    NEEDS,
+    TAKES,
+    Said,
+    body_of,
+    check_label,
+    open_question,
+    send_answer,
+    send_directive,
+)
+from commands.opening import Opened, Setup, opened
+from commands.refusals import BadInput
+from commands.show import question
+from commands.tables import plain, print_json
+from ledger.model import Frozen
+from workflows.messages import Asked
+
+ASKS_FOR: Final = {
+    "text": "text",
+    "target": "model, as PROVIDER:MODEL",
+    "by": "by how much",
+    "reason": "why (may be empty)",
+}
+
+
+class Reply(Frozen):
+    """What was typed after `endstop answer ID`."""
+
+    label: str | None = None
+    text: str | None = None
+    target: str | None = None
+    by: float | None = None
+    reason: str | None = None
+    intervention: str | None = None
+    digest: str | None = None
+
+
+async def answer_run(setup: Setup, run: str, reply: Reply) -> None:
+    """Answer the open intervention, or exactly the one that was named by id and digest."""
+    if (reply.intervention is None) != (reply.digest is None):
+        raise BadInput("--intervention and --digest go together: `endstop show` tells both")
+    if reply.label is None and not sys.stdin.isatty():
+        raise BadInput("give the answer's label: `endstop show` tells which ones the run takes")
+    text = read_text(reply.text, "--text") if reply.text is not None else None
+    async with opened(setup) as things:
+        asked = await open_question(things.client, run)
+        said = _said(run, asked, reply.model_copy(update={"text": text}))
+        check_label(said.label, asked)
+        bound = (reply.intervention or asked.id, reply.digest or asked.digest)
+        await send_answer(things.client, run, bound, await body_of(said, things.store.put))
+    _say(setup, run, {"intervention": bound[0], "label": asked.label, "answer": said.label})
+
+
+def _said(run: str, asked: Asked, reply: Reply) -> Said:
+    given = reply.model_dump(exclude={"label", "intervention", "digest"})
+    if reply.label is not None:
+        return Said(label=reply.label, **given)
+    click.echo(plain(question(run, asked)))
+    label = click.prompt("\nYour answer", type=click.Choice(asked.answers))
+    flag = TAKES.get(label, "")
+    if flag and given[flag] is None:
+        words = click.prompt(ASKS_FOR[flag], default=None if label in NEEDS else "", show_default=False)
+        given[flag] = words or None
+    return Said(label=label, **given)
+
+
+def _say(setup: Setup, run: str, what: dict[str, str]) -> None:
+    if setup.as_json:
+        print_json({"id": run, **what})
+    else:
+        click.echo(f"{run}: {what['intervention']} {what['label']} answered: {what['answer']}")
+
+
+async def tell_run(setup: Setup, run: str, directive: str, *, value: str | None, reason: str) -> None:
+    """Tell the run something it did not ask for."""
+    if (value is not None) != (directive in VALUES):
+        expected = f"needs {VALUES[directive]}" if directive in VALUES else "takes no value"
+        raise BadInput(f"tell {directive} {expected}")
+    if reason and directive != "stop":
+        raise BadInput("--reason goes with stop only")
+    async with opened(setup) as things:
+        await send_directive(things.client, run, await _directive(things, directive, value, reason))
+    if setup.as_json:
+        print_json({"id": run, "directive": directive})
+    else:
+        click.echo(f"{run}: told to {directive}")
+
+
+VALUES: Final = {"guide": "TEXT", "model": "PROVIDER:MODEL"}
+"""Directives that take a value, and what it is."""
+
+
+async def _directive(things: Opened, directive: str, value: str | None, reason: str) -> dict[str, str]:
+    match directive:
+        case "guide" if value is not None:
+            return {"directive": directive, "ref": await things.store.put(read_text(value, "TEXT"))}
+        case "model" if value is not None:
+            return {"directive": directive, "target": value}
+        case "stop":
+            return {"directive": directive, "reason": reason}
+        case _:
+            return {"directive": directive}
