@@ -41,7 +41,7 @@ def workspace_queue(task_queue: str, root: Path) -> str:
     return f"{task_queue}-{socket.gethostname()}-{digest(str(root.absolute()).encode())[:8]}"
 
 
-class Preparing:
+class Preparer:
     """Checks against one worker's declarations. `search_attributes` tells which attributes the namespace has."""
 
     def __init__(
@@ -120,6 +120,7 @@ class Preparing:
 
     def _plan(self, agent: AgentSpec) -> Plan:
         return Plan(
+            agent=agent.name,
             stages=tuple(
                 StagePlan(name=stage.name, models=stage.models, gates=stage.gates, turns=stage.limits.turns)
                 for stage in agent.stages

@@ -81,6 +81,8 @@ class StagePlan(Frozen):
 class Plan(Frozen):
     """What `prepare` resolved; in history from then on."""
 
+    agent: str = ""
+    """The agent's name."""
     stages: tuple[StagePlan, ...]
     policy: Policy = Policy()
     context_tokens: dict[str, int] = Field(default_factory=dict)

@@ -118,6 +118,12 @@ def expire(ledger: Ledger, moment: Moment) -> Step:
             assert_never(then)
 
 
+def cancel(ledger: Ledger, moment: Moment) -> Step:
+    """Temporal cancelled the run: it ends as cancelled, whatever it was doing."""
+    cancelled = ledger.having(stopping=Stopping(by="temporal", how="cancelled"))
+    return settle(cancelled, unmoved(ledger).decision, (), moment)
+
+
 def _unfit(opened: Open, answer: Answer) -> Refusal | None:
     label, asked = answer.body.answer, opened.intervention.label
     if answer.unbound and (asked not in BARE or not _bare(answer)):

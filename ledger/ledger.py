@@ -6,7 +6,7 @@ so that none can be forgotten.
 
 from typing import assert_never
 
-from ledger.answering import Refusal, direct, expire, resolve
+from ledger.answering import Refusal, cancel, direct, expire, resolve
 from ledger.calls import Call, GiveUp, Move, RenewFiles, RetrySame, WaitFor, after_failure
 from ledger.decisions import CallModel, RunTools, Wait
 from ledger.failures import Failure, FailureKind
@@ -17,7 +17,7 @@ from ledger.state import Ledger, Moment, Step, Stopping
 from ledger.trips import reason_of, trip_records
 from ledger.turning import Records, ask, begin_call, begin_stage, run_gates, send, settle, unmoved, wait_for
 
-__all__ = ["Ledger", "Moment", "Refusal", "Step", "decide", "direct", "resolve"]
+__all__ = ["Ledger", "Moment", "Refusal", "Step", "cancel", "decide", "direct", "resolve"]
 
 
 def decide(ledger: Ledger, fact: Fact, moment: Moment) -> Step:

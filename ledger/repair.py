@@ -23,19 +23,22 @@ class Limits(Frozen):
     """Different failures that are tracked; the next unknown one is LedgerFull (L7)."""
 
 
+Source = Literal["model", "tool-output", "document"]
+
+
 class Provenance(Frozen):
     """Where a payload came from (L22)."""
 
-    source: Literal["model", "tool-output", "document"]
+    source: Source
     tenant: str
     digest: str
     """blake3 of the bytes as received, hex."""
     bytes: Annotated[int, Field(ge=0)]
 
-    @classmethod
-    def of(cls, source: Literal["model", "tool-output", "document"], tenant: str, content: bytes) -> Self:
-        """The provenance of some bytes as they were received."""
-        return cls(source=source, tenant=tenant, digest=blake3(content).hexdigest(), bytes=len(content))
+
+def provenance_of(source: Source, tenant: str, content: bytes) -> Provenance:
+    """The provenance of some bytes as they were received."""
+    return Provenance(source=source, tenant=tenant, digest=blake3(content).hexdigest(), bytes=len(content))
 
 
 class Partial(Frozen):

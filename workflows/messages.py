@@ -8,10 +8,6 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from activities.contract import ATTRIBUTE_INTERVENTION as ATTRIBUTE_INTERVENTION
-from activities.contract import ATTRIBUTE_MODEL as ATTRIBUTE_MODEL
-from activities.contract import ATTRIBUTE_SPEND as ATTRIBUTE_SPEND
-from activities.contract import ATTRIBUTE_STATUS as ATTRIBUTE_STATUS
 from ledger.conversation import Conversation
 from ledger.model import Frozen
 

@@ -1,0 +1,313 @@
+"""`AgentWorkflow`: the durable shell. It carries out the ledger's decisions, reports facts, and waits for people.
+
+The loop at the heart: while the ledger has not finished, carry out what it is doing, tell it what came of it. Handlers
+apply a person's word to the ledger at once; the loop notices by the decision having changed.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from datetime import timedelta
+from typing import Any, TypeVar, assert_never
+
+from temporalio import workflow
+from temporalio.common import RawValue
+from temporalio.exceptions import ApplicationError
+
+with workflow.unsafe.imports_passed_through():
+    from activities.contract import Append, Prepare, Prepared
+    from ledger.answers import Answer, Directive
+    from ledger.conversation import Conversation
+    from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, RunTools, Wait
+    from ledger.journal import RefusedRecord, RunRecord
+    from ledger.ledger import Ledger, Moment, Refusal, Step, cancel, decide, direct, resolve
+    from ledger.outcomes import Began, Expired, Fact, ToolsRan, Trip, Waited
+    from workflows import carrying_out, messages, showing
+    from workflows.carried import Carried, RunInput, read_input
+    from workflows.inbound import read_message
+    from workflows.notebook import Notebook
+    from workflows.showing import Display
+
+Landed = TypeVar("Landed")
+
+
+@workflow.defn(name="AgentWorkflow")
+class AgentWorkflow:
+    """Runs one agent until it ends in an answer, or waits in front of a person with a typed question."""
+
+    @workflow.init
+    def __init__(self, spec: Any = None) -> None:  # noqa: ANN401, ARG002 - Temporal passes what the starter sent
+        self._ledger = Ledger()
+        self._prepared: Prepared | None = None
+        self._conversation = Conversation(id="")
+        self._notebook = Notebook()
+        self._display = Display(())
+        self._since = 0.0
+        self._unread: list[tuple[Any, ...]] = []
+        self._in_flight: asyncio.Task[Any] | None = None
+
+    @workflow.run
+    async def run(self, spec: Any = None) -> dict[str, Any]:  # noqa: ANN401 - it arrives untyped and is validated inside
+        """Run an agent: `{"agent": {...}, "task": "..."}`. Returns a `RunResult`."""
+        await self._begin(read_input(spec))
+        while not isinstance(self._ledger.doing, Finish):
+            await self._go_on()
+        return await self._end(self._ledger.doing)
+
+    # ---- what people send
+
+    @workflow.signal(name=messages.SIGNAL_INTERVENE, description='Answer or direct the run: "retry" or {"answer": ...}')
+    def intervene(self, *sent: Any) -> None:  # noqa: ANN401 - any payload is taken and validated inside
+        """Take a person's word. A bad one is refused with its reason in the journal and changes nothing."""
+        if self._ledger.doing is None:
+            self._unread.append(sent)
+            return
+        step = self._hear(read_message(sent, "signal"))
+        if isinstance(step, Refusal):
+            self._refused(step.reason)
+        else:
+            self._apply(step)
+
+    @workflow.signal(dynamic=True)
+    def unknown_signal(self, name: str, sent: Sequence[RawValue]) -> None:  # noqa: ARG002
+        """A signal of another name is recorded as refused."""
+        self._refused("malformed")
+
+    @workflow.update(name=messages.UPDATE_ANSWER, description="Answer the open intervention; refused at once if unfit")
+    def answer(self, *sent: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Take an answer. Its validator has refused what does not fit, so that it leaves no trace."""
+        word = read_message(sent, "update")
+        step = self._hear(word)
+        if isinstance(step, Refusal):
+            raise ApplicationError(step.text, type=step.reason, non_retryable=True)
+        self._apply(step)
+        return {"accepted": True, "status": showing.run_status(self._ledger.doing)}
+
+    @answer.validator
+    def check_answer(self, *sent: Any) -> None:  # noqa: ANN401
+        """Refuse, synchronously and without an event, what the ledger would refuse."""
+        step = self._hear(read_message(sent, "update"))
+        if isinstance(step, Refusal):
+            raise ApplicationError(step.text, type=step.reason, non_retryable=True)
+
+    # ---- what people ask
+
+    @workflow.query(name=messages.QUERY_STATUS, description="Where the run stands")
+    def status(self) -> dict[str, Any]:
+        """A `Status`."""
+        return self._status().model_dump(mode="json")
+
+    @workflow.query(name=messages.QUERY_INTERVENTION, description="The open question, or null")
+    def intervention(self) -> dict[str, Any] | None:
+        """An `Asked`, or None."""
+        asked = self._asked()
+        return asked.model_dump(mode="json") if asked else None
+
+    @workflow.query(name=messages.QUERY_LEDGER, description="The whole ledger")
+    def ledger(self) -> dict[str, Any]:
+        """The ledger as it is carried, and the attempt in flight."""
+        now = self._ledger.doing
+        flying = {"id": now.id, "target": str(now.target), "since": self._since} if isinstance(now, CallModel) else None
+        return {**self._ledger.model_dump(mode="json"), "in_flight": flying}
+
+    @workflow.query(name=messages.QUERY_JOURNAL, description='The newest records; {"after": seq, "limit": n} to page')
+    def journal(self, page: Any = None) -> dict[str, Any]:  # noqa: ANN401
+        """A `JournalPage`."""
+        return self._notebook.page(page).model_dump(mode="json")
+
+    # ---- the loop
+
+    async def _begin(self, given: RunInput) -> None:
+        if given.carried:
+            self._take_over(given.carried)
+        else:
+            info = workflow.info()
+            order = Prepare(
+                run=info.first_execution_run_id, workflow_id=info.workflow_id, agent=given.agent, task=given.task
+            )
+            prepared = await carrying_out.prepare(order)
+            self._prepare(prepared, prepared.conversation)
+            self._apply(decide(self._ledger, Began(), self._moment()))
+        early, self._unread = self._unread, []
+        for sent in early:
+            self.intervene(*sent)
+
+    async def _go_on(self) -> None:
+        """Carry out one decision and tell the ledger what came of it."""
+        decision = self._ledger.doing
+        if self._notebook.full or isinstance(decision, Ask):
+            await self._notebook.flush(self._conversation.id)
+        if workflow.info().is_continue_as_new_suggested():
+            await self._continue()
+        fact: Fact | None = None
+        try:
+            fact = await self._carry_out(decision) if decision else None
+        except asyncio.CancelledError:
+            if workflow.cancellation_reason() is None:
+                raise
+        if fact:
+            self._apply(decide(self._ledger, fact, self._moment()))
+        if workflow.cancellation_reason() is not None and not isinstance(self._ledger.doing, Finish):
+            self._apply(cancel(self._ledger, self._moment()))
+
+    async def _carry_out(self, decision: Decision) -> Fact | None:
+        match decision:
+            case CallModel():
+                return await self._call_model(decision)
+            case RunTools():
+                return await self._run_tools(decision)
+            case RunGates():
+                return await self._flying(carrying_out.run_gates(self._started(), decision, self._conversation))
+            case Wait():
+                return await self._wait(decision)
+            case Ask():
+                return await self._ask(decision)
+            case Finish():
+                return None
+            case _:
+                assert_never(decision)
+
+    async def _call_model(self, decision: CallModel) -> Trip:
+        prepared = self._started()
+        if decision.notes:
+            order = Append(conversation=self._conversation, agent_ref=prepared.agent_ref, notes=decision.notes)
+            self._conversation = await carrying_out.append(order)
+        iteration = self._ledger.turn.iteration
+        call = carrying_out.call_model(prepared, decision, self._ledger.stage, self._conversation, iteration)
+        trip, self._conversation = await self._flying(call)
+        return trip
+
+    async def _run_tools(self, decision: RunTools) -> ToolsRan:
+        tools = carrying_out.run_tools(self._started(), decision, self._ledger.stage, self._conversation)
+        ran, self._conversation = await self._flying(tools)
+        return ran
+
+    async def _wait(self, decision: Wait) -> Waited:
+        began = workflow.time()
+        try:
+            await workflow.wait_condition(
+                self._interrupted,
+                timeout=timedelta(seconds=max(0.0, decision.until - began)),
+                timeout_summary=f"{decision.reason} · {decision.target}",
+            )
+        except TimeoutError:
+            return Waited(slept_s=workflow.time() - began)
+        return Waited(slept_s=workflow.time() - began, interrupted=True)
+
+    async def _ask(self, decision: Ask) -> Fact | None:
+        """Wait for a person, for ever unless the policy has a deadline that does something."""
+        policy = self._started().plan.policy.ask
+        label = decision.open.intervention.label
+        left = None
+        if policy.deadline_s is not None and policy.then != "stay":
+            left = timedelta(seconds=max(0.0, decision.open.at + policy.deadline_s - workflow.time()))
+        try:
+            await workflow.wait_condition(
+                lambda: self._ledger.doing is not decision or workflow.info().is_continue_as_new_suggested(),
+                timeout=left,
+                timeout_summary=f"waiting for a person · {label}",
+            )
+        except TimeoutError:
+            return Expired()
+        return None
+
+    async def _flying(self, work: Coroutine[Any, Any, Landed]) -> Landed:
+        """Await something that a person's stop must be able to cut short."""
+        flight = asyncio.create_task(work)
+        self._in_flight = flight
+        try:
+            return await flight
+        finally:
+            self._in_flight = None
+
+    async def _continue(self) -> None:
+        """Go on in a new execution, with the whole ledger."""
+        prepared = self._started()
+        self._notebook.note((RunRecord(at=int(workflow.time()), what="continued"),))
+        await self._notebook.flush(self._conversation.id)
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        carried = Carried(
+            prepared=prepared,
+            conversation=self._conversation,
+            ledger=self._ledger,
+            seq=self._notebook.seq,
+        )
+        workflow.continue_as_new({"carried": carried.model_dump(mode="json")})
+
+    async def _end(self, decision: Finish) -> dict[str, Any]:
+        await self._notebook.flush(self._conversation.id)
+        if decision.status == "cancelled":
+            raise asyncio.CancelledError
+        prepared = self._started()
+        answer = None
+        if prepared.inline and decision.status == "completed":
+            answer = await carrying_out.read_answer(self._conversation)
+        return messages.RunResult(
+            status=decision.status,
+            answer=answer,
+            conversation=self._conversation,
+            by=decision.by,
+            why=decision.why,
+            turns=self._ledger.turn.number,
+        ).model_dump(mode="json")
+
+    # ---- words and steps
+
+    def _hear(self, word: Answer | Directive | Refusal) -> Step | Refusal:
+        if isinstance(word, Refusal):
+            return word
+        if self._ledger.doing is None:
+            return Refusal(reason="nothing_open", text="the run is still being prepared: nothing is open yet")
+        if isinstance(word, Answer):
+            return resolve(self._ledger, word, self._moment())
+        return direct(self._ledger, word, self._moment())
+
+    def _apply(self, step: Step) -> None:
+        """Take a step: the ledger, its records, and what people see of it."""
+        if step.decision is not self._ledger.doing:
+            self._since = workflow.time()
+        self._ledger = step.ledger
+        self._notebook.note(step.records)
+        self._display.show(self._status(), self._asked())
+        if self._ledger.stopping and self._in_flight:
+            self._in_flight.cancel()
+        workflow.logger.info("ledger.decided", extra=showing.event(step))
+
+    def _refused(self, reason: str) -> None:
+        """A signal's sender is gone: its refusal is told by the journal."""
+        self._notebook.note((RefusedRecord(at=int(workflow.time()), door="signal", reason=reason),))
+
+    def _asked(self) -> messages.Asked | None:
+        opened = self._ledger.open
+        return showing.asked_of(opened.open) if opened else None
+
+    def _status(self) -> messages.Status:
+        return showing.status_of(
+            self._ledger,
+            self._prepared.plan if self._prepared else None,
+            since=self._since,
+            conversation=self._conversation,
+            journal=self._notebook.seq,
+        )
+
+    def _prepare(self, prepared: Prepared, conversation: Conversation) -> None:
+        self._prepared = prepared
+        self._conversation = conversation
+        self._display = Display(prepared.search_attributes)
+
+    def _take_over(self, carried: Carried) -> None:
+        self._prepare(carried.prepared, carried.conversation)
+        self._ledger = carried.ledger
+        self._notebook = Notebook(carried.seq)
+        self._since = workflow.time()
+        self._display.show(self._status(), self._asked())
+
+    def _interrupted(self) -> bool:
+        return self._ledger.stopping is not None or self._ledger.paused_by is not None
+
+    def _moment(self) -> Moment:
+        return Moment(plan=self._started().plan, now=workflow.time(), jitter=workflow.random().random())
+
+    def _started(self) -> Prepared:
+        if self._prepared is None:
+            raise ValueError("the run is not prepared yet")
+        return self._prepared

@@ -1,0 +1,235 @@
+"""Carries out decisions: which activity, with which timeouts, under which id; and reads back what came of it.
+
+Nothing is decided here. A failure of the activity itself becomes a fact like any other, never an exception that ends
+the run. Temporal's own retries are off for provider calls: the ledger alone retries.
+"""
+
+import asyncio
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+from pydantic import ValidationError
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    CancelledError,
+    TimeoutError,  # noqa: A004 - Temporal's own word
+    TimeoutType,
+)
+
+from activities.contract import (
+    APPEND,
+    CALL_MODEL,
+    PREPARE,
+    READ_ANSWER,
+    RUN_GATE,
+    RUN_TOOL,
+    WRITE_JOURNAL,
+    Append,
+    GateDone,
+    ModelCall,
+    ModelReply,
+    Prepare,
+    Prepared,
+    ReadAnswer,
+    RunGate,
+    RunTool,
+    ToolDone,
+    WriteJournal,
+)
+from ledger.conversation import Conversation
+from ledger.decisions import CallModel, RunGates, RunTools
+from ledger.failures import Failure, FailureKind
+from ledger.model import Frozen
+from ledger.outcomes import Broken, GateReport, GatesRan, Refused, ToolOutcome, ToolRequest, ToolsRan, Trip
+
+RECORD_VERSION = "1"
+"""Version of the records; part of every activity's id, so that a replay notices a ledger that decides otherwise."""
+HEARTBEAT_TIMEOUT = timedelta(seconds=6)
+"""Four missed heartbeats of 1.5 s."""
+ANSWERING_SLACK = timedelta(seconds=30)
+"""What an attempt may take beyond its own deadline before Temporal calls it off."""
+GATE_LIMIT = timedelta(hours=25)
+"""Beyond the longest time an operator may declare for a gate (24 h); a dead worker shows by its heartbeat."""
+TOOL_LIMIT = timedelta(minutes=10)
+PICKUP = timedelta(seconds=60)
+"""How long a tool or a gate waits for the worker that holds the workspace."""
+LOCAL_LIMIT = timedelta(seconds=30)
+ONCE = RetryPolicy(maximum_attempts=1)
+IDEMPOTENT = RetryPolicy(maximum_attempts=5, initial_interval=timedelta(seconds=1))
+
+
+def decision_id(name: str, *decided: str) -> str:
+    """An activity's id: readable name and a digest of what was decided (record version, decision, target)."""
+    tag = hashlib.blake2b("\x00".join((RECORD_VERSION, *decided)).encode(), digest_size=4).hexdigest()
+    return f"{name}-{tag}"
+
+
+async def prepare(order: Prepare) -> Prepared:
+    """Resolve agent and task. Raises the activity's non-retryable InvalidSpec as it is."""
+    try:
+        return Prepared.model_validate(await _local(PREPARE, order))
+    except ActivityError as error:
+        if isinstance(error.cause, ApplicationError):
+            raise ApplicationError(error.cause.message, type=error.cause.type, non_retryable=True) from None
+        raise
+
+
+async def append(order: Append) -> Conversation:
+    """Append notes to the conversation."""
+    return Conversation.model_validate(await _local(APPEND, order))
+
+
+async def write_journal(order: WriteJournal) -> None:
+    """Flush journal entries to the store."""
+    await _local(WRITE_JOURNAL, order)
+
+
+async def read_answer(conversation: Conversation) -> str:
+    """The text of the last message."""
+    return str(await _local(READ_ANSWER, ReadAnswer(conversation=conversation)))
+
+
+async def call_model(
+    prepared: Prepared, decision: CallModel, stage: int, conversation: Conversation, iteration: int
+) -> tuple[Trip, Conversation]:
+    """One trip to a provider, exactly one activity and one request."""
+    policy = prepared.plan.policy.calls
+    order = ModelCall(
+        attempt=decision.id,
+        agent_ref=prepared.agent_ref,
+        stage=stage,
+        target=decision.target,
+        conversation=conversation,
+        wait_s=decision.wait_s,
+        deadline_s=policy.deadline_s,
+        renew_files=decision.renew_files,
+    )
+    name = prepared.plan.stages[stage].name
+    began = workflow.time()
+    try:
+        raw: Any = await workflow.execute_activity(
+            CALL_MODEL,
+            order.model_dump(mode="json", exclude_defaults=True),
+            activity_id=decision_id(decision.id, "call_model", str(decision.target), str(decision.renew_files)),
+            result_type=dict,
+            schedule_to_start_timeout=timedelta(seconds=policy.pickup_s),
+            start_to_close_timeout=timedelta(seconds=policy.deadline_s + decision.wait_s) + ANSWERING_SLACK,
+            heartbeat_timeout=HEARTBEAT_TIMEOUT,
+            retry_policy=ONCE,
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            summary=f"{name} · turn {iteration} · {decision.target} · attempt {decision.attempt}",
+        )
+    except ActivityError as error:
+        return _lost_trip(error, int((workflow.time() - began) * 1000)), conversation
+    try:
+        reply = ModelReply.model_validate(raw)
+    except ValidationError:
+        return _refused(FailureKind.BAD_OUTPUT, "invalid_result", unknown=True), conversation
+    return reply.trip, reply.conversation
+
+
+async def run_tools(
+    prepared: Prepared, decision: RunTools, stage: int, answer: Conversation
+) -> tuple[ToolsRan, Conversation]:
+    """All calls of one answer, in parallel; the results stand in the conversation in the order of the calls."""
+    calls = (_run_tool(prepared, call, decision.turn, stage, answer) for call in decision.calls)
+    done = await asyncio.gather(*calls)
+    outcomes = tuple(outcome for outcome, _ in done)
+    _, last = done[-1]
+    return ToolsRan(attempt_id=decision.attempt_id, results=outcomes), last or answer
+
+
+async def run_gates(prepared: Prepared, decision: RunGates, conversation: Conversation) -> GatesRan:
+    """All gates, in parallel."""
+    gates = (_run_gate(prepared, gate, seq, conversation) for gate, seq in decision.gates)
+    return GatesRan(reports=tuple(await asyncio.gather(*gates)))
+
+
+async def _run_tool(
+    prepared: Prepared, call: ToolRequest, turn: int, stage: int, answer: Conversation
+) -> tuple[ToolOutcome, Conversation | None]:
+    """One tool call, on the worker that holds the workspace. All tools here are idempotent: Temporal may retry them."""
+    order = RunTool(call=call, agent_ref=prepared.agent_ref, stage=stage, answer=answer, workspace=prepared.workspace)
+    name = call.name or "unknown tool"
+    try:
+        raw: Any = await workflow.execute_activity(
+            RUN_TOOL,
+            order.model_dump(mode="json", exclude_defaults=True),
+            activity_id=decision_id(f"{turn}.tool.{call.index}", "run_tool", call.name),
+            task_queue=prepared.workspace_queue or None,
+            result_type=dict,
+            schedule_to_start_timeout=PICKUP,
+            start_to_close_timeout=TOOL_LIMIT,
+            heartbeat_timeout=HEARTBEAT_TIMEOUT,
+            retry_policy=IDEMPOTENT,
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            summary=f"turn {turn} · {name}",
+        )
+        done = ToolDone.model_validate(raw)
+    except (ActivityError, ValidationError) as error:
+        status = "no_workspace" if _never_started(error) else "lost"
+        return ToolOutcome.model_validate({"index": call.index, "name": call.name, "status": status}), None
+    return done.outcome, done.conversation
+
+
+async def _run_gate(prepared: Prepared, gate: str, seq: int, conversation: Conversation) -> GateReport:
+    """One gate, on the worker that holds the workspace. A gate that cannot run is broken, which is no failure."""
+    order = RunGate(gate=gate, seq=seq, workspace=prepared.workspace, conversation=conversation)
+    try:
+        raw: Any = await workflow.execute_activity(
+            RUN_GATE,
+            order.model_dump(mode="json", exclude_defaults=True),
+            activity_id=decision_id(f"gate.{seq}", "run_gate", gate),
+            task_queue=prepared.workspace_queue or None,
+            result_type=dict,
+            schedule_to_start_timeout=PICKUP,
+            start_to_close_timeout=GATE_LIMIT,
+            heartbeat_timeout=HEARTBEAT_TIMEOUT,
+            retry_policy=IDEMPOTENT,
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            summary=f"gate {gate} · report {seq}",
+        )
+        done = GateDone.model_validate(raw)
+    except (ActivityError, ValidationError):
+        return GateReport(gate=gate, seq=seq, verdict=Broken())
+    return GateReport(gate=gate, seq=seq, verdict=done.verdict, duration_ms=done.duration_ms)
+
+
+async def _local(name: str, order: Frozen) -> Any:  # noqa: ANN401 - validated by the caller
+    """Cheap and idempotent work beside the workflow: one event instead of six, retried until it succeeds."""
+    return await workflow.execute_local_activity(
+        name,
+        order.model_dump(mode="json"),
+        start_to_close_timeout=LOCAL_LIMIT,
+    )
+
+
+def _lost_trip(error: ActivityError, duration_ms: int) -> Trip:
+    """What an activity that did not answer tells of its trip (FAULTS rows 1 to 8, 37)."""
+    match error.cause:
+        case TimeoutError(type=TimeoutType.SCHEDULE_TO_START):
+            return _refused(FailureKind.NOT_SENT, "schedule_to_start", duration_ms)
+        case TimeoutError(type=TimeoutType.HEARTBEAT):
+            return _refused(FailureKind.WORKER_LOST, "heartbeat", duration_ms, unknown=True)
+        case TimeoutError():
+            return _refused(FailureKind.TIMEOUT, "start_to_close", duration_ms, unknown=True)
+        case CancelledError():
+            return _refused(FailureKind.CANCELLED, "cancelled", duration_ms, unknown=True)
+        case ApplicationError(type=kind):
+            return _refused(FailureKind.WORKER_LOST, f"activity.{kind}"[:64], duration_ms, unknown=True)
+        case _:
+            return _refused(FailureKind.WORKER_LOST, "activity", duration_ms, unknown=True)
+
+
+def _refused(kind: FailureKind, rule: str, duration_ms: int = 0, *, unknown: bool = False) -> Trip:
+    failure = Failure.of(kind, rule=f"temporal.{rule}", outcome_unknown=unknown)
+    return Trip(outcome=Refused(failure=failure), duration_ms=duration_ms)
+
+
+def _never_started(error: Exception) -> bool:
+    cause = error.cause if isinstance(error, ActivityError) else None
+    return isinstance(cause, TimeoutError) and cause.type is TimeoutType.SCHEDULE_TO_START
