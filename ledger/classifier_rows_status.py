@@ -1,0 +1,153 @@
+"""Rows that come last: words of capacity, rate and faults, codes that several causes share, and the status alone.
+
+Here: what is left when nobody said anything better. Not here: anything that decides by itself.
+"""
+
+from typing import Final
+
+from ledger.classifier_row import Row
+from ledger.failures import FailureKind as K
+
+_RFC: Final = "RFC 9110 section 15"
+_EDGE: Final = "https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/"
+
+CAPACITY: Final = (
+    Row(
+        rule="capacity.words", source="https://github.com/openai/codex/issues/19446", kind=K.OVERLOADED,
+        phrases=(
+            "overload", "at capacity", "over capacity", "no capacity", "capacity exceeded", "capacity * exceeded",
+            "insufficient capacity", "not enough capacity", "lack of capacity", "out of capacity",
+            "capacity constraints", "limited capacity", "server is busy", "server busy", "service is busy",
+            "system is busy", "service busy", "engine is busy", "too busy", "high demand", "heavy load", "high load",
+            "high traffic", "maximum pending requests", "queue is full", "queue full", "currently loading",
+            "loading model", "model is loading", "is loading", "still loading", "warming up", "cold start",
+            "not ready", "no available workers", "no workers", "no instances available",
+            "worker local total request limit", "scaling up", "starting up", "initializing", "no healthy upstream",
+            "no available server", "no available account", "temporarily rate limited upstream", "繁忙", "过载", "拥挤",
+            "访问量过大", "负载", "out of memory", "insufficient system resource", "more system memory", "resource limits",
+            "service tier capacity",
+        ),
+        statuses=("4xx", "5xx", "2xx", "none"), unless=("rate limited",),
+    ),
+)  # fmt: skip
+
+RATES: Final = (
+    Row(
+        rule="rate.words", source="https://github.com/openai/codex/issues/303", kind=K.RATE_LIMITED,
+        phrases=(
+            "rate limit", "ratelimit", "rate_limit", "rate limited", "too many requests", "too many concurrent",
+            "too many tokens", "concurrency limit", "concurrent requests", "concurrent connections",
+            "requests per minute", "tokens per minute", "per minute", "requests per second", "per second", "throttl",
+            "slow down", "request limit", "request rate", "frequency", "tpm", "rpm", "qps", "quota exceeded",
+            "exceeded * quota", "parallel request", "速率", "频率", "并发", "限流", "请求过于频繁",
+        ),
+        statuses=("429", "403", "503", "400", "500", "2xx", "none"),
+    ),
+    Row(
+        rule="rate.code", source="https://platform.openai.com/docs/guides/error-codes", kind=K.RATE_LIMITED,
+        codes=(
+            "rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "RESOURCE_EXHAUSTED",
+            "429", "rate_limit_reached_error",
+        ),
+    ),
+)  # fmt: skip
+
+FAULTS: Final = (
+    Row(
+        rule="fault.timeout_words", source="https://github.com/ollama/ollama/issues/3694", kind=K.TIMEOUT,
+        outcome_unknown=True,
+        phrases=(
+            "timed out", "timeout", "deadline exceeded", "took too long", "time out", "a timeout occurred",
+            "timing out",
+        ),
+        statuses=("408", "5xx", "2xx", "none"),
+    ),
+    Row(
+        rule="fault.words", source="https://github.com/vllm-project/vllm/issues/5060", kind=K.SERVER_ERROR,
+        phrases=(
+            "internal error", "internal server error", "server had an error", "server error", "upstream",
+            "bad gateway", "service unavailable", "temporarily unavailable", "provider returned error",
+            "provider disconnected", "connection lost", "connection reset", "unexpected error", "unknown error",
+            "something went wrong", "please retry", "you can retry", "an error occurred", "engine", "cuda",
+            "llama runner", "model crashed", "内部错误", "系统错误", "服务异常", "connection error", "fetch failed",
+            "network error",
+        ),
+        statuses=("5xx", "2xx", "none"),
+    ),
+    Row(
+        rule="fault.code", source="https://platform.openai.com/docs/guides/error-codes", kind=K.SERVER_ERROR,
+        codes=(
+            "server_error", "api_error", "internal_error", "internal_server_error", "INTERNAL", "UNAVAILABLE",
+            "service_unavailable", "service_unavailable_error",
+        ),
+        statuses=("5xx", "2xx", "none"),
+    ),
+    Row(
+        rule="fault.lock", source="pypi:openai 3.57.0 _base_client.py _should_retry", kind=K.SERVER_ERROR,
+        statuses=("409", "423"),
+    ),
+)  # fmt: skip
+
+STATUSES: Final = (
+    Row(
+        rule="request.parameter", source="https://github.com/can1357/oh-my-pi/issues/9415", kind=K.INVALID_REQUEST,
+        failover=True, statuses=("400", "404", "422", "501"),
+        phrases=(
+            "does not support", "doesnt support", "is not supported", "not supported", "unsupported", "is mandatory",
+            "cannot be disabled", "must be enabled", "only supports", "no endpoints found that support",
+        ),
+    ),
+    Row(
+        rule="request.code", source="https://platform.openai.com/docs/guides/error-codes", kind=K.INVALID_REQUEST,
+        statuses=("2xx", "none"),
+        codes=(
+            "invalid_request_error", "INVALID_ARGUMENT", "bad_request", "invalid_prompt", "ValidationException",
+            "invalid_request",
+        ),
+    ),
+    Row(
+        rule="key.code", source=_RFC, kind=K.AUTH, statuses=("2xx", "none"),
+        codes=("authentication_error", "unauthorized", "UNAUTHENTICATED"),
+    ),
+    Row(
+        rule="access.code", source=_RFC, kind=K.ACCESS_DENIED, statuses=("2xx", "none"),
+        codes=("permission_error", "PERMISSION_DENIED", "AccessDeniedException", "forbidden"),
+    ),
+    Row(
+        rule="model.code", source=_RFC, kind=K.MODEL_UNAVAILABLE, statuses=("2xx", "none"),
+        codes=("not_found_error", "NOT_FOUND", "ResourceNotFoundException"),
+    ),
+    Row(rule="status.request", source=_RFC, kind=K.INVALID_REQUEST, statuses=("400", "422")),
+    Row(rule="status.key", source=_RFC, kind=K.AUTH, statuses=("401", "407")),
+    Row(rule="status.access", source=_RFC, kind=K.ACCESS_DENIED, statuses=("403", "451", "511")),
+    Row(
+        rule="status.path", source=_RFC, kind=K.INVALID_REQUEST, failover=True,
+        statuses=("3xx", "404", "405", "406", "415", "501", "505"),
+    ),
+    Row(rule="status.gone", source=_RFC, kind=K.MODEL_UNAVAILABLE, statuses=("410",)),
+    Row(
+        rule="status.timeout", source=_EDGE, kind=K.TIMEOUT, outcome_unknown=True,
+        statuses=("408", "499", "504", "522", "524", "598", "599"),
+    ),
+    Row(rule="status.rate", source=_RFC, kind=K.RATE_LIMITED, statuses=("429",)),
+    Row(rule="status.early", source=_RFC, kind=K.SERVER_ERROR, statuses=("424", "425")),
+    Row(
+        rule="status.overloaded", source="https://platform.claude.com/docs/en/api/errors", kind=K.OVERLOADED,
+        statuses=("498", "529"),
+    ),
+    Row(rule="status.edge_certificate", source=_EDGE, kind=K.SERVER_ERROR, transient=False, statuses=("526",)),
+    Row(rule="status.server", source=_EDGE, kind=K.SERVER_ERROR, statuses=("5xx",)),
+    Row(rule="status.request_other", source=_RFC, kind=K.INVALID_REQUEST, statuses=("4xx",)),
+    Row(
+        rule="answer.page", source="https://github.com/anomalyco/opencode/issues/37735", kind=K.BAD_OUTPUT,
+        statuses=("2xx",), shapes=("html", "text"),
+    ),
+    Row(
+        rule="answer.empty", source="https://github.com/anomalyco/opencode/issues/37735", kind=K.BAD_OUTPUT,
+        statuses=("2xx",), named=False,
+    ),
+    Row(
+        rule="transport.other", source="ledger.observation.Ended", kind=K.NETWORK, outcome_unknown=True,
+        statuses=("none",), named=False,
+    ),
+)  # fmt: skip

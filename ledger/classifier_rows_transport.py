@@ -1,0 +1,100 @@
+"""Rows that come first: how a connection or a stream broke off, and how a whole answer ended.
+
+Here: what needs no error object. Not here: errors that somebody named (the other tables).
+"""
+
+from typing import Final
+
+from ledger.classifier_row import Row
+from ledger.failures import FailureKind as K
+
+_OURS: Final = "ledger.observation.Ended"
+_HTTPX: Final = "pypi:httpx exceptions, https://www.python-httpx.org/exceptions/"
+_UNTRUSTED: Final = "https://github.com/sidhq/Multi-GPT/issues/14"
+
+TRANSPORT: Final = (
+    Row(rule="transport.cancelled", source=_OURS, kind=K.CANCELLED, ended=("cancel",), outcome_unknown=True),
+    Row(
+        rule="transport.certificate", source=_UNTRUSTED, kind=K.NETWORK, transient=False, failover=False,
+        ended=("tls verify", "ssl verify", "cert", "self signed"),
+    ),
+    Row(
+        rule="transport.certificate_words", source=_UNTRUSTED, kind=K.NETWORK, transient=False, failover=False,
+        ended=("tls", "ssl", "connect", "handshake"),
+        phrases=(
+            "certificate verify failed", "self signed certificate", "certificate has expired",
+            "unable to get local issuer", "hostname mismatch",
+        ),
+    ),
+    Row(
+        rule="transport.address", source=_HTTPX, kind=K.INVALID_REQUEST, failover=True,
+        ended=("bad address", "unsupported protocol", "invalid url"),
+    ),
+    Row(
+        rule="transport.not_connected", source="npm:@google/gemini-cli-core 0.61.0 retry.js RETRYABLE_NETWORK_CODES",
+        kind=K.NETWORK,
+        ended=(
+            "dns", "name resolution", "connect timeout", "connection timeout", "connect error", "connection refused",
+            "connrefused", "unreachable", "pool timeout", "proxy", "tls", "ssl", "handshake",
+        ),
+    ),
+    Row(rule="transport.token_limit", source=_OURS, kind=K.OUTPUT_TRUNCATED, ended=("token limit",)),
+    Row(rule="transport.refused", source=_OURS, kind=K.CONTENT_REFUSED, ended=("refused", "refusal")),
+    Row(rule="transport.oversize", source=_OURS, kind=K.BAD_OUTPUT, transient=False, ended=("oversize",)),
+    Row(
+        rule="transport.timeout", source=_HTTPX, kind=K.TIMEOUT, outcome_unknown=True,
+        ended=("timeout", "timed out", "deadline", "stall", "idle"),
+    ),
+)  # fmt: skip
+
+ANSWERS: Final = (
+    Row(
+        rule="answer.overflow", source="pypi:anthropic 2.14.0 types/stop_reason.py", kind=K.TOO_LARGE,
+        finishes=("model_context_window_exceeded", "error_limit"),
+    ),
+    Row(
+        rule="answer.refused",
+        source="https://ai.google.dev/api/generate-content#FinishReason; pypi:anthropic types/stop_reason.py; "
+        "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html; https://docs.z.ai/api-reference",
+        kind=K.CONTENT_REFUSED,
+        finishes=(
+            "content_filter", "content_filtered", "guardrail_intervened", "refusal", "safety", "recitation",
+            "blocklist", "prohibited_content", "spii", "image_safety", "image_prohibited_content", "image_recitation",
+            "language", "model_armor", "jailbreak", "sensitive", "error_toxic",
+        ),
+    ),
+    Row(
+        rule="answer.blocked_prompt", source="https://ai.google.dev/api/generate-content#BlockReason",
+        kind=K.CONTENT_REFUSED, finishes=("other", "block_reason_unspecified"), output=False,
+    ),
+    Row(
+        rule="answer.token_limit",
+        source="https://platform.openai.com/docs/api-reference/chat/object; https://ai.google.dev/api/generate-content",
+        kind=K.OUTPUT_TRUNCATED,
+        finishes=("length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "max_length"),
+    ),
+    Row(
+        rule="answer.malformed", source="https://github.com/vercel/ai/pull/5039", kind=K.BAD_OUTPUT,
+        finishes=(
+            "malformed_function_call", "unexpected_tool_call", "too_many_tool_calls", "malformed_response",
+            "malformed_model_output", "malformed_tool_use", "missing_thought_signature", "no_image",
+        ),
+    ),
+    Row(
+        rule="answer.no_room", source="https://api-docs.deepseek.com/api/create-chat-completion", kind=K.OVERLOADED,
+        finishes=("insufficient_system_resource",),
+    ),
+    Row(
+        rule="answer.failed", source="https://docs.z.ai/api-reference/llm/chat-completion", kind=K.SERVER_ERROR,
+        finishes=("error", "network_error", "failed", "abort"),
+    ),
+    Row(
+        rule="transport.broken", source="https://github.com/openai/openai-python/issues/2065", kind=K.NETWORK,
+        outcome_unknown=True,
+        ended=(
+            "reset", "truncated", "closed", "disconnect", "eof", "incomplete", "broken", "protocol", "read", "write",
+            "abort", "network", "socket", "dropped", "hang up", "hung up", "cut",
+        ),
+    ),
+)  # fmt: skip
+"""Read after the errors that the answer names. `transport.broken` is last: a stream that was cut may have said why."""

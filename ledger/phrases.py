@@ -1,0 +1,67 @@
+"""Text of a provider, made comparable, and phrases looked up in it.
+
+Here: how words are normalised and what a phrase matches. Not here: which phrases mean what (the classifier's rows).
+No regular expression: a phrase is plain pieces, found one after the other, so the cost is linear in the text.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+GAP: Final = 90
+"""Characters that a ` * ` in a phrase may stand for: a model's name or a clause, not another sentence."""
+
+_DROPPED: Final = str.maketrans("", "", "'’‘`´")
+
+
+def words(text: str) -> str:
+    """Lower case, every run of other than letters and digits one space, apostrophes dropped: "isn’t" is "isnt"."""
+    kept = "".join(mark if mark.isalnum() else " " for mark in text.lower().translate(_DROPPED))
+    return " ".join(kept.split())
+
+
+def code_words(code: str) -> str:
+    """Split a code into words: "GenerateRequestsPerDay" and "generate_requests_per_day" are the same."""
+    split = (
+        f" {mark}" if mark.isupper() and index and not code[index - 1].isupper() else mark
+        for index, mark in enumerate(code)
+    )
+    return words("".join(split))
+
+
+def squeezed(code: str) -> str:
+    """Letters and digits of a code in lower case: `RateLimitExceeded` and `rate_limit_exceeded` are the same."""
+    return "".join(mark for mark in code.lower() if mark.isalnum())
+
+
+def matches(text: str, phrase: str) -> bool:
+    """Whether normalised `text` holds `phrase`.
+
+    A phrase begins at the start of a word and may end within one ("rate limit" is in "rate limited"). ` * ` stands for
+    up to `GAP` characters. Scripts without spaces match anywhere.
+    """
+    first, *rest = phrase.split(" * ")
+    haystack = f" {text}"
+    start = haystack.find(_anchored(first))
+    while start >= 0:
+        if _follow(haystack, start + len(_anchored(first)), rest):
+            return True
+        start = haystack.find(_anchored(first), start + 1)
+    return False
+
+
+def matches_any(text: str, phrases: Iterable[str]) -> bool:
+    return any(matches(text, phrase) for phrase in phrases)
+
+
+def _follow(haystack: str, at: int, pieces: list[str]) -> bool:
+    for piece in pieces:
+        needle = _anchored(piece)
+        found = haystack.find(needle, at, at + GAP + len(needle))
+        if found < 0:
+            return False
+        at = found + len(needle)
+    return True
+
+
+def _anchored(piece: str) -> str:
+    return f" {piece}" if piece.isascii() else piece
