@@ -97,7 +97,7 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def _copy(source: Path, place: Path, *, without: Path) -> None:
-    left_out = _check(source, without)
+    left_out = _left_out(source, without)
     half_made = place.parent / f".claiming-{place.name}"
     if half_made.exists():
         shutil.rmtree(half_made)  # a worker was killed while it copied; the lock says nobody copies now
@@ -106,37 +106,33 @@ def _copy(source: Path, place: Path, *, without: Path) -> None:
         return {name for name in names if Path(folder, name) in left_out}
 
     shutil.copytree(source, half_made, symlinks=True, ignore=ignore)
+    _check_links(half_made, source)
     half_made.rename(place)
 
 
-def _check(source: Path, without: Path) -> set[Path]:
-    """Refuse what must not be copied; return the folders to leave out: our own, wherever they are in the source."""
+def _left_out(source: Path, without: Path) -> set[Path]:
+    """Refuse what cannot be copied; return the folders to leave out: our own, wherever they are in the source."""
     left_out = set()
     for folder, folders, files in os.walk(source):
         ours = {Path(folder, name) for name in folders if name == OWN_FOLDER or Path(folder, name) == without}
         left_out |= ours
-        kept = [name for name in folders if Path(folder, name) not in ours]
-        folders[:] = kept
-        for name in (*kept, *files):
-            _check_entry(source, Path(folder, name))
+        folders[:] = [name for name in folders if Path(folder, name) not in ours]
+        for name in files:
+            mode = Path(folder, name).lstat().st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+                what = "is neither a file nor a folder nor a link"
+                raise WorkspaceRefused(f"{Path(folder, name)} {what}; remove it from {source}")
     return left_out
 
 
-def _check_entry(source: Path, entry: Path) -> None:
-    mode = entry.lstat().st_mode
-    if stat.S_ISLNK(mode):
-        if _leaves(source, entry):
-            raise WorkspaceRefused(f"{entry} is a link that leaves {source}; make it relative and inside, or remove it")
-    elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise WorkspaceRefused(f"{entry} is neither a file nor a folder nor a link; remove it from {source}")
+def _check_links(copy: Path, source: Path) -> None:
+    """Every link must be relative and stay inside: followed in the copy, where a way out and back in is a way out."""
+    for folder, folders, files in os.walk(copy):
+        for entry in (Path(folder, name) for name in (*folders, *files)):
+            if entry.is_symlink() and (entry.readlink().is_absolute() or not _inside(entry, copy)):
+                named = source / entry.relative_to(copy)
+                raise WorkspaceRefused(f"{named} is a link that leaves {source}; make it relative and inside it")
 
 
-def _leaves(source: Path, link: Path) -> bool:
-    """An absolute link would point from the copy to the original; a relative one must stay inside by name and in fact.
-
-    By name too, because a link that goes out and comes back by another link means something else in the copy.
-    """
-    target = link.readlink()
-    by_name = Path(os.path.normpath(link.parent / target))
-    in_fact = Path(os.path.realpath(link))
-    return target.is_absolute() or not by_name.is_relative_to(source) or not in_fact.is_relative_to(source)
+def _inside(link: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(link)).is_relative_to(folder)
