@@ -1,0 +1,198 @@
+"""The activity `call_model`: one attempt, at most one request, and whatever happened as a value.
+
+Here: the order of an attempt. It waits, looks for an answer that is stored already, asks, checks, stores, reports.
+Not here: HTTP (`transport`), SDKs (`vendors`, `pydantic_ai_client`), what an answer is worth (`answer_check`), which
+failure it is (`evidence`), and what follows from it (the ledger). Nothing retries here.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, assert_never
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.answer_check import Useless, check
+from activities.attempt import Attempt
+from activities.client import Came, ModelClient, NothingCame, Request
+from activities.contract import CALL_MODEL, ModelCall, ModelReply
+from activities.declared import Provider, ToolDeclaration
+from activities.evidence import cancelled, failure_of, no_key, no_provider
+from activities.heartbeat import heartbeats
+from activities.identity import answer_key
+from activities.kept import CallStore, Kept
+from activities.masking import masked
+from ledger.agent import AgentSpec
+from ledger.failures import Failure
+from ledger.observation import Ended
+from ledger.outcomes import Refused, Usage
+
+MAX_DETAIL: Final = 16_384
+"""Characters of a provider's words that are kept for people."""
+
+
+def _connect(provider: Provider) -> ModelClient:
+    from activities.pydantic_ai_client import PydanticAIClient  # noqa: PLC0415 - seconds of imports, in `warm` only
+
+    return PydanticAIClient(provider)
+
+
+class CallModel:
+    """Asks the declared providers. One instance a worker: its clients share their connections among all calls."""
+
+    def __init__(
+        self,
+        store: CallStore,
+        providers: Mapping[str, Provider],
+        tools: Mapping[str, ToolDeclaration],
+        *,
+        connect: Callable[[Provider], ModelClient] = _connect,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self._providers = providers
+        self._tools = tools
+        self._connect = connect
+        self._clock = clock
+        self._now = now
+        self._clients: dict[str, ModelClient] = {}
+
+    async def warm(self) -> None:
+        """Build the clients before polling starts: the first use of an SDK blocks the loop for a second or two."""
+        for name, provider in self._providers.items():
+            if name not in self._clients and not _lacks_key(provider):
+                self._clients[name] = self._connect(provider)
+                await self._clients[name].warm()
+
+    async def close(self) -> None:
+        """Close all connections, after the last call."""
+        for client in self._clients.values():
+            await client.close()
+        self._clients.clear()
+
+    @activity.defn(name=CALL_MODEL)
+    async def call_model(self, call: ModelCall) -> dict[str, Any]:
+        """Return a `ModelReply` in its smallest form. Failures of a provider are values; failures of ours raise."""
+        attempt = Attempt(call, self._clock)
+        async with heartbeats(attempt.progress):
+            try:
+                reply = await self._carried_out(attempt)
+            except asyncio.CancelledError:
+                reply = _stopped(attempt)
+        return _small(reply)
+
+    async def _carried_out(self, attempt: Attempt) -> ModelReply:
+        await attempt.wait()
+        call = attempt.call
+        request = await self._request(call)
+        key = answer_key(call.target, request)
+        held = await self._store.find(call.conversation, key)
+        if held is not None:
+            return _answered(attempt, request, held)
+        client = self._clients.get(call.target.provider)
+        if client is None:
+            provider = self._providers.get(call.target.provider)
+            return _refused(attempt, no_key() if provider else no_provider())
+        attempt.request = request
+        match await _asked(client, attempt, request):
+            case Came(message=message) if attempt.exchange.answered:
+                return await self._judged(attempt, request, key, message)
+            case Came() | NothingCame():
+                return await self._failed(attempt, None)
+            case never:
+                assert_never(never)
+
+    async def _request(self, call: ModelCall) -> Request:
+        agent = AgentSpec.model_validate_json(await self._store.get(call.agent_ref))
+        stage = agent.stages[call.stage]
+        missing = [name for name in stage.tools if name not in self._tools]
+        if missing:
+            message = f"stage {stage.name}: this worker has no tool {missing[0]}; declare it here as on the others"
+            raise ApplicationError(message, type="ToolMissing", non_retryable=True)
+        return Request(
+            model=call.target.model,
+            instructions=stage.instructions,
+            messages=tuple(await self._store.read(call.conversation)),
+            tools=tuple(self._tools[name] for name in stage.tools),
+            max_tokens=stage.limits.max_tokens,
+            temperature=stage.limits.temperature,
+        )
+
+    async def _judged(self, attempt: Attempt, request: Request, key: str, message: bytes) -> ModelReply:
+        checked = check(message, _names(request))
+        if isinstance(checked, Useless):
+            return await self._failed(attempt, checked.ended, checked.usage)
+        return _answered(attempt, request, await self._stored(attempt, key, message), checked.usage)
+
+    async def _stored(self, attempt: Attempt, key: str, message: bytes) -> Kept:
+        """Store an answer that is paid for, cancelled or not, before the activity completes."""
+        call = attempt.call
+        storing = asyncio.ensure_future(self._store.append(call.conversation, key, message, call.attempt))
+        try:
+            return await asyncio.shield(storing)
+        except asyncio.CancelledError:
+            return await storing
+
+    async def _failed(self, attempt: Attempt, ended: Ended | None, usage: Usage | None = None) -> ModelReply:
+        provider = self._providers[attempt.call.target.provider]
+        exchange = attempt.exchange
+        failure = failure_of(provider, exchange, ended, self._now())
+        if exchange.received:
+            key = provider.key.get_secret_value() if provider.key else ""
+            detail = masked(exchange.body, (key, *provider.headers.values()))[:MAX_DETAIL]
+            await self._store.put_detail(attempt.call.conversation.id, attempt.call.attempt, detail)
+        return _refused(attempt, failure, usage)
+
+
+async def _asked(client: ModelClient, attempt: Attempt, request: Request) -> Came | NothingCame:
+    """Ask under the trip's total deadline: bytes that keep dripping do not extend it."""
+    try:
+        async with asyncio.timeout(attempt.call.deadline_s):
+            return await client.ask(request, attempt.exchange)
+    except TimeoutError:
+        exchange = attempt.exchange
+        exchange.ended = Ended.DEADLINE if exchange.sent else Ended.CONNECT_TIMEOUT
+        return NothingCame()
+
+
+def _lacks_key(provider: Provider) -> bool:
+    return bool(provider.key_env) and provider.key is None
+
+
+def _names(request: Request) -> frozenset[str]:
+    return frozenset(tool.name for tool in request.tools)
+
+
+def _answered(attempt: Attempt, request: Request, held: Kept, paid: Usage | None = None) -> ModelReply:
+    """Report what the store holds, which is an earlier attempt's answer where that one came first.
+
+    `paid` is what this attempt used; without it, the usage is the stored answer's, whose own attempt was lost.
+    """
+    checked = check(held.body, _names(request))
+    if isinstance(checked, Useless):
+        raise ApplicationError("the store holds an answer that cannot be used", type="AnswerUnusable")
+    answered = checked.answered.model_copy(update={"recovered": held.attempt if held.recovered else ""})
+    return ModelReply(trip=attempt.trip(answered, paid or checked.usage), conversation=held.conversation)
+
+
+def _refused(attempt: Attempt, failure: Failure, usage: Usage | None = None) -> ModelReply:
+    return ModelReply(trip=attempt.trip(Refused(failure=failure), usage), conversation=attempt.call.conversation)
+
+
+def _stopped(attempt: Attempt) -> ModelReply:
+    """Whoever cancels has closed the socket. A request to cancel is obeyed and recorded; all else is no outcome."""
+    details = activity.cancellation_details()
+    if details is not None and details.cancel_requested:
+        return _refused(attempt, cancelled(attempt.exchange))
+    if activity.is_worker_shutdown():
+        raise ApplicationError("the worker shut down while the call was in flight", type="WorkerShutdown")
+    raise asyncio.CancelledError
+
+
+def _small(reply: ModelReply) -> dict[str, Any]:
+    """Without defaults, save the tag that tells the outcomes apart: history holds this for every attempt."""
+    written: dict[str, Any] = reply.model_dump(mode="json", exclude_defaults=True)
+    written["trip"]["outcome"]["outcome"] = reply.trip.outcome.outcome
+    return written

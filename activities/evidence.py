@@ -1,0 +1,42 @@
+"""From what an exchange recorded to the failure it is: builds the classifier's input, and the few kinds known without.
+
+Not here: what provider's words mean (`ledger.classify`).
+"""
+
+from activities.declared import Provider
+from activities.exchange import Exchange
+from ledger.classify import classify
+from ledger.failures import Failure, FailureKind
+from ledger.observation import Ended, Observation
+
+
+def failure_of(provider: Provider, exchange: Exchange, ended: Ended | None, at: float) -> Failure:
+    """Judge an attempt that brought nothing usable, now at unix time `at`; `ended` is how a whole answer was read."""
+    if exchange.request is None:
+        return Failure.of(FailureKind.INVALID_REQUEST, rule="refused_by_client")
+    return classify(
+        Observation(
+            provider=provider.name,
+            api=provider.api,
+            status=exchange.status,
+            headers=exchange.headers,
+            body=exchange.body,
+            transport=ended or exchange.ended,
+            at=at,
+        )
+    )
+
+
+def cancelled(exchange: Exchange) -> Failure:
+    """Somebody stopped the attempt; what was sent may be billed."""
+    return Failure.of(FailureKind.CANCELLED, outcome_unknown=exchange.sent, rule="cancelled")
+
+
+def no_key() -> Failure:
+    """The provider's key is not in the worker's environment; nothing was sent."""
+    return Failure.of(FailureKind.AUTH, rule="no_key")
+
+
+def no_provider() -> Failure:
+    """The provider was declared when the run started and is not any more; nothing was sent."""
+    return Failure.of(FailureKind.MODEL_UNAVAILABLE, rule="no_provider")

@@ -1,0 +1,28 @@
+"""What `call_model` needs of the store: protocols beside those of `stored`, with who wrote an answer first."""
+
+from typing import Protocol
+
+from activities.stored import Appended, Contents, Details
+from ledger.conversation import Conversation
+
+
+class Kept(Appended, Protocol):
+    """A message as the store holds it."""
+
+    @property
+    def attempt(self) -> str:
+        """Id of the attempt that wrote it."""
+
+    @property
+    def recovered(self) -> bool:
+        """It was there before the caller came."""
+
+
+class CallStore(Contents, Details, Protocol):
+    """Reads a conversation, and finds or appends an answer."""
+
+    async def read(self, conversation: Conversation) -> list[bytes]: ...
+
+    async def find(self, conversation: Conversation, key: str) -> Kept | None: ...
+
+    async def append(self, conversation: Conversation, key: str, body: bytes, attempt: str = "") -> Kept: ...

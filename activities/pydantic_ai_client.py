@@ -1,0 +1,82 @@
+"""The client of model providers that we use: pydantic-ai's direct streaming interface, one request a call.
+
+Here: a request in, the vendor's stream read to its end, a stored message out. Not here: how a vendor's SDK is built
+(`vendors`), what left and came on the wire (`transport`), what an answer is worth (`verdict`, `ledger.classify`).
+"""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Final
+
+import httpx2
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.settings import ModelSettings
+
+from activities import assembly
+from activities.client import Came, NothingCame, Request
+from activities.declared import Provider
+from activities.exchange import Exchange
+from activities.messages import serialise, user_message
+from activities.pricing import usage_of
+from activities.transport import recorded
+from activities.vendors import TIMEOUT, connect
+
+REHEARSAL: Final = Request(model="warm-up", instructions="-", messages=(user_message("-"),), max_tokens=1)
+
+
+class PydanticAIClient:
+    """Asks one provider through pydantic-ai."""
+
+    def __init__(self, provider: Provider, inner: httpx2.AsyncClient | None = None) -> None:
+        self._provider = provider
+        self._vendor = connect(provider, inner)
+
+    async def warm(self) -> None:
+        """Rehearse a trip to a provider that answers 503 at once, without a network: nine tenths of first use."""
+        offline = httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _: httpx2.Response(503)))
+        rehearsal = PydanticAIClient(self._provider, offline)
+        await rehearsal.ask(REHEARSAL, Exchange(run="warm", attempt="warm"))
+        await rehearsal.close()
+
+    async def ask(self, request: Request, exchange: Exchange) -> Came | NothingCame:
+        """Send one request and read its answer to the end.
+
+        The named boundary where a vendor's client ends: whatever it makes of a provider's bytes (its own errors, a
+        decoder's, a KeyError over an odd event) is a failure of the provider, and the exchange is its evidence.
+        Before a request was made it is a bug of ours and raises, save a refusal that pydantic-ai words for its user.
+        """
+        try:
+            with recorded(exchange):
+                return await self._read(request, exchange)
+        except Exception as problem:
+            if exchange.request is None and not isinstance(problem, UserError):
+                raise
+            return NothingCame()
+
+    async def _read(self, request: Request, exchange: Exchange) -> Came:
+        async with self._opened(request) as stream:
+            try:
+                async for _ in stream:
+                    pass
+            finally:  # a broken or cancelled stream may have told what it had counted
+                exchange.usage = usage_of(stream.usage)
+            return Came(message=serialise(stream.get()))
+
+    def _opened(self, request: Request) -> AbstractAsyncContextManager[StreamedResponse]:
+        return model_request_stream(
+            self._vendor.model(request.model),
+            assembly.conversation(request.messages),
+            model_settings=_settings(request),
+            model_request_parameters=assembly.parameters(request),
+        )
+
+    async def close(self) -> None:
+        await self._vendor.close()
+
+
+def _settings(request: Request) -> ModelSettings:
+    settings = ModelSettings(max_tokens=request.max_tokens, timeout=TIMEOUT)
+    if request.temperature is not None:
+        settings["temperature"] = request.temperature
+    return settings

@@ -1,0 +1,224 @@
+"""The one place where a request leaves: a single one per attempt, recorded as it goes and comes.
+
+Here: the HTTP transport under every vendor's SDK. It refuses a second request of an attempt (SDKs and adapters resend
+on their own account, which would be paid and counted nowhere), names run and attempt to the provider, never follows a
+redirect, decompresses within a bound, and fills the attempt's `Exchange`. Not here: what the bytes mean.
+
+It wraps the SDK's own default HTTP client, so that its proxies from the environment, TCP keepalive and pool of 1000
+connections stay as its vendor meant them; a bare custom transport would lose all three.
+"""
+
+import socket
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+import httpx2
+
+from activities.exchange import MAX_RESPONSE, Exchange
+from ledger.observation import Ended
+
+RUN_HEADER: Final = "x-endstop-run"
+ATTEMPT_HEADER: Final = "x-endstop-attempt"
+
+ENCODINGS: Final = "gzip, deflate"
+"""What we decompress ourselves, in bounded steps; a vendor that sends another is refused."""
+
+_STEP: Final = 65_536
+"""Bytes that one step of decompression yields at most."""
+
+_ZLIB_OR_GZIP: Final = zlib.MAX_WBITS | 32
+
+_under_way: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+
+
+class SecondRequestError(httpx2.TransportError):
+    """A client library tried to send another request within one attempt. It was not sent."""
+
+
+class OversizeError(httpx2.TransportError):
+    """The answer is larger than we read."""
+
+
+class UndecodableError(httpx2.TransportError):
+    """The answer is compressed in a way that we do not, or cannot, undo."""
+
+
+@contextmanager
+def recorded(exchange: Exchange) -> Iterator[None]:
+    """Within this block, requests of this task belong to `exchange`."""
+    token = _under_way.set(exchange)
+    try:
+        yield
+    finally:
+        _under_way.reset(token)
+
+
+class OneRequest(httpx2.AsyncBaseTransport):
+    """Lets one request leave per attempt, through `inner`."""
+
+    def __init__(self, inner: httpx2.AsyncClient) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        exchange = _under_way.get()
+        if exchange is None:
+            raise RuntimeError("a request without an attempt: wrap the call in `recorded(exchange)`")
+        if exchange.request is not None:
+            raise SecondRequestError("only one request may leave per attempt")
+        exchange.request = request.content
+        _mark(request, exchange)
+        try:
+            return await _recorded(await self._inner.send(request, stream=True, follow_redirects=False), exchange)
+        except httpx2.HTTPError as problem:
+            exchange.ended = _ending(problem, exchange)
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _mark(request: httpx2.Request, exchange: Exchange) -> None:
+    request.headers[RUN_HEADER] = exchange.run
+    request.headers[ATTEMPT_HEADER] = exchange.attempt
+    request.headers["accept-encoding"] = ENCODINGS
+
+    async def trace(event: str, info: Mapping[str, Any]) -> None:
+        # A proxy's CONNECT goes out under the same event; it is not our request.
+        if event.endswith("send_request_headers.started") and info["request"].method != b"CONNECT":
+            exchange.sent = True
+
+    request.extensions = {**request.extensions, "trace": trace}
+
+
+async def _recorded(response: httpx2.Response, exchange: Exchange) -> httpx2.Response:
+    exchange.status = response.status_code
+    exchange.headers = dict(response.headers)
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in _DECODERS:
+        await response.aclose()
+        raise UndecodableError("the answer is compressed in a way that was not asked for")
+    framing = ("content-encoding", "content-length", "transfer-encoding")
+    kept = [(name, value) for name, value in response.headers.multi_items() if name not in framing]
+    version = {key: response.extensions[key] for key in ("http_version",) if key in response.extensions}
+    stream = _Recorded(response, exchange, _DECODERS[encoding]())
+    return httpx2.Response(response.status_code, headers=kept, stream=stream, extensions=version)
+
+
+class _Recorded(httpx2.AsyncByteStream):
+    """The answer's body, decompressed, counted and kept while the SDK reads it.
+
+    Iterating it again goes on where the first iteration stopped: SDKs drain a stream that way to reuse its connection.
+    """
+
+    def __init__(self, response: httpx2.Response, exchange: Exchange, pieces: "_AsItIs | _Inflate") -> None:
+        self._response = response
+        self._exchange = exchange
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._raw():
+                for piece in self._pieces.feed(chunk):
+                    self._exchange.take(piece)
+                    if self._exchange.received > MAX_RESPONSE:
+                        raise OversizeError(f"the answer is larger than {MAX_RESPONSE} bytes")
+                    yield piece
+            self._pieces.finish()
+        except httpx2.HTTPError as problem:
+            self._exchange.ended = _ending(problem, self._exchange)
+            raise
+        self._exchange.ended = Ended.COMPLETE
+
+    def _raw(self) -> httpx2.AsyncByteStream:
+        stream = self._response.stream
+        if not isinstance(stream, httpx2.AsyncByteStream):
+            raise TypeError("the inner client must be asynchronous")
+        return stream
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+class _AsItIs:
+    """No compression."""
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        yield chunk
+
+    def finish(self) -> None:
+        """Nothing is held back."""
+
+
+class _Inflate:
+    """gzip or zlib, at most `_STEP` bytes at a time, so that a bomb is noticed before it is unpacked."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(_ZLIB_OR_GZIP)
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        while chunk:
+            try:
+                piece = self._zlib.decompress(chunk, _STEP)
+            except zlib.error as problem:
+                raise UndecodableError("the answer's compression is broken") from problem
+            if piece:
+                yield piece
+            chunk = self._zlib.unconsumed_tail
+
+    def finish(self) -> None:
+        if not self._zlib.eof:
+            raise httpx2.RemoteProtocolError("the compressed answer ends in its middle")
+
+
+_DECODERS: Final[Mapping[str, type[_AsItIs] | type[_Inflate]]] = {
+    "": _AsItIs,
+    "identity": _AsItIs,
+    "gzip": _Inflate,
+    "x-gzip": _Inflate,
+    "deflate": _Inflate,
+}
+
+
+_ENDINGS: Final[tuple[tuple[type[httpx2.HTTPError], Ended], ...]] = (
+    # The first class that fits; httpx2's tree has the timeouts and the connection errors under TransportError.
+    (OversizeError, Ended.OVERSIZE),
+    (UndecodableError, Ended.UNUSABLE),
+    (httpx2.ConnectTimeout, Ended.CONNECT_TIMEOUT),
+    (httpx2.PoolTimeout, Ended.POOL_TIMEOUT),
+    (httpx2.WriteTimeout, Ended.WRITE_TIMEOUT),
+    (httpx2.ReadTimeout, Ended.READ_TIMEOUT),
+    (httpx2.ProxyError, Ended.PROXY_ERROR),
+    (httpx2.WriteError, Ended.WRITE_ERROR),
+    (httpx2.UnsupportedProtocol, Ended.BAD_ADDRESS),
+    (httpx2.LocalProtocolError, Ended.BAD_ADDRESS),
+)
+
+_CONNECT_CAUSES: Final[tuple[tuple[type[BaseException], Ended], ...]] = (
+    (socket.gaierror, Ended.DNS_ERROR),
+    (ssl.SSLCertVerificationError, Ended.TLS_VERIFY_FAILED),
+    (ssl.SSLError, Ended.TLS_ERROR),
+)
+
+
+def _ending(problem: httpx2.HTTPError, exchange: Exchange) -> Ended:
+    for kind, ended in _ENDINGS:
+        if isinstance(problem, kind):
+            return ended
+    if isinstance(problem, httpx2.ConnectError):
+        return _why_not_connected(problem)
+    return Ended.RESET_BEFORE_HEADERS if exchange.status is None else Ended.RESET_MID_STREAM
+
+
+def _why_not_connected(problem: BaseException) -> Ended:
+    """The cause behind a failed connection: HTTP libraries wrap it several times."""
+    seen: BaseException | None = problem
+    while seen is not None:
+        for kind, ended in _CONNECT_CAUSES:
+            if isinstance(seen, kind):
+                return ended
+        seen = seen.__cause__ or seen.__context__
+    return Ended.CONNECT_ERROR
