@@ -16,7 +16,7 @@ GUIDANCE = (
 )
 
 
-class Guide:
+class Narrator:
     """Explains each kind of record once."""
 
     def __init__(self) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -16,7 +17,7 @@ from commands.runs import asked_of, describe, failure_of, records_after, state_o
 from commands.show import clock, doing, question
 from commands.tables import plain, print_json_line
 from commands.words import line
-from ledger.journal import Entry, read_journal
+from ledger.journal import Entry, JournalRecord, read_journal
 from ledger.records import UsageRecord
 from workflows.messages import Asked, Status
 
@@ -27,6 +28,10 @@ POLL_S: Final = 0.4
 """Seconds between two looks at the run; a look costs the worker a few milliseconds."""
 TICK_S: Final = 0.2
 """Seconds between two redrawings of the countdown."""
+
+
+Explain = Callable[[JournalRecord], str | None]
+"""A sentence to print after a record's line, where there is one."""
 
 
 class LiveLine:
@@ -49,12 +54,13 @@ class LiveLine:
 
 
 class Watch:
-    """Prints a run until it ends. `as_json` prints one JSON line a record and no other."""
+    """Prints a run until it ends. `as_json` prints one JSON line a record and no other; `explain` adds sentences."""
 
-    def __init__(self, client: "Client", run: str, *, as_json: bool = False, after: int = 0) -> None:
+    def __init__(self, client: "Client", run: str, *, as_json: bool = False, explain: Explain | None = None) -> None:
         self._handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run)
         self._json = as_json
-        self._after = after
+        self._after = 0
+        self._explain = explain
         self._live = LiveLine(on=sys.stdout.isatty() and not as_json)
         self._asked = ""
         self._lonely = False
@@ -110,6 +116,8 @@ class Watch:
     def _tell_entry(self, entry: Entry) -> None:
         if not isinstance(entry.record, UsageRecord):  # `show` has the sums
             click.echo(plain(f"{clock(entry.record.at)}  {line(entry.record)}"))
+        if self._explain and (sentence := self._explain(entry.record)):
+            click.echo(f"            {sentence}")
 
     async def _tell_question(self) -> None:
         asked = await asked_of(self._handle)

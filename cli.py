@@ -1,0 +1,191 @@
+# ruff: noqa: PLC0415 - heavy imports stay inside commands, so that `endstop --help` is fast
+"""The command `endstop`: its commands, flags and exit codes. What each does is in `commands/`.
+
+Exit codes: 0 done, 1 refused or failed, 2 not usable as typed. Errors are one line on stderr. `-o json` answers on
+stdout in JSON that stays as it is from release to release.
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commands.connect import FLAGS, Where
+from commands.opening import Setup
+from commands.refusals import OneLineGroup, Refused
+
+GOES_ON = "no longer watching; the run goes on, `endstop watch {}` shows it"
+
+Command = Callable[..., int]
+
+SETTINGS_FLAG = click.option("--settings", type=Path, help="The operator's file; else ENDSTOP_CONFIG, ./endstop.toml.")
+OUTPUT_FLAG = click.option(
+    "--output", "-o", type=click.Choice(["text", "json"]), default="text", help="text is for people, json for programs."
+)
+
+
+def setup_flags(command: Command) -> Command:
+    """Give a command the flags of a `Setup`, which it receives as `setup`."""
+
+    @wraps(command)
+    def with_setup(*, settings: Path | None, output: str = "text", **flags: Any) -> int:  # noqa: ANN401 - click's values
+        where = Where(**{name: flags.pop(name) for name in Where.model_fields})
+        return command(setup=Setup(where=where, settings=settings, as_json=output == "json"), **flags)
+
+    for flag in reversed((*FLAGS, SETTINGS_FLAG)):
+        with_setup = flag(with_setup)
+    return with_setup
+
+
+def run_to_end(action: Coroutine[Any, Any, int | None], *, goes_on: str = "stopped by you") -> int:
+    """Run a command's coroutine and return its exit code; Ctrl-C ends the command and says what goes on without it."""
+    try:
+        return asyncio.run(action) or 0
+    except KeyboardInterrupt:
+        raise Refused(goes_on) from None
+
+
+@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="endstop", message="%(version)s")
+def main() -> None:
+    """Runs LLM agents on Temporal so that every run ends: in an answer, or in front of a person."""
+
+
+@main.command()
+@setup_flags
+def worker(*, setup: Setup) -> int:
+    """Run a worker until it is told to stop."""
+    from commands.working import work
+
+    return run_to_end(work(setup))
+
+
+@main.command()
+@click.option("--script", type=Path, help="What simulated models answer (TOML).")
+@click.option("--simulate", is_flag=True, help="Use simulated models although a key is set.")
+@click.option("--ui-port", type=click.IntRange(1, 65_535), help="Port of the Web UI; else the server's plus 1000.")
+@setup_flags
+def dev(*, setup: Setup, script: Path | None, simulate: bool, ui_port: int | None) -> int:
+    """Run a Temporal server with its UI, a worker, and simulated models where no key is set."""
+    from commands.dev import develop
+
+    return run_to_end(develop(setup, script=script, simulate=simulate, ui_port=ui_port))
+
+
+@main.command()
+def demo() -> int:
+    """A guided tour that ends by itself: failures, a failover, a repair cycle, a person's guidance."""
+    from commands.demo import tour
+
+    return run_to_end(tour())
+
+
+@main.command()
+@click.argument("agent", type=Path)
+@click.option("--task", required=True, help="What to do: the text, @FILE, or - for standard input.")
+@click.option("--id", "wanted", help="The run's id; else one that names the agent.")
+@click.option("--watch", is_flag=True, help="Show every attempt, wait, failover and charge until the run ends.")
+@OUTPUT_FLAG
+@setup_flags
+def start(*, setup: Setup, agent: Path, task: str, wanted: str | None, watch: bool) -> int:
+    """Start a run of the agent in the file AGENT."""
+    from commands.starting import begin, read_request
+
+    request = read_request(setup, agent, task, wanted)
+    return run_to_end(begin(setup, request, watch=watch), goes_on=GOES_ON.format(request.run))
+
+
+@main.command("ls")
+@click.option("--needs-human", is_flag=True, help="Only runs that wait for a person.")
+@OUTPUT_FLAG
+@setup_flags
+def list_runs(*, setup: Setup, needs_human: bool) -> int:
+    """List the runs, newest first."""
+    from commands.listing import list_them
+
+    return run_to_end(list_them(setup, needs_human=needs_human))
+
+
+@main.command()
+@click.argument("run", metavar="ID")
+@OUTPUT_FLAG
+@setup_flags
+def show(*, setup: Setup, run: str) -> int:
+    """Show where a run stands, what it tried, and what it asks."""
+    from commands.reading import show_run
+
+    return run_to_end(show_run(setup, run))
+
+
+@main.command()
+@click.argument("run", metavar="ID")
+@click.option("--after", type=click.IntRange(min=0), default=0, help="Only records after this sequence number.")
+@OUTPUT_FLAG
+@setup_flags
+def journal(*, setup: Setup, run: str, after: int) -> int:
+    """Tell what happened in a run, one line a record."""
+    from commands.reading import show_journal
+
+    return run_to_end(show_journal(setup, run, after))
+
+
+@main.command()
+@click.argument("run", metavar="ID")
+@OUTPUT_FLAG
+@setup_flags
+def transcript(*, setup: Setup, run: str) -> int:
+    """Print a run's conversation."""
+    from commands.reading import show_transcript
+
+    return run_to_end(show_transcript(setup, run))
+
+
+@main.command()
+@click.argument("run", metavar="ID")
+@OUTPUT_FLAG
+@setup_flags
+def watch(*, setup: Setup, run: str) -> int:
+    """Show what happens in a run as it happens, until the run ends."""
+    from commands.reading import watch_run
+
+    return run_to_end(watch_run(setup, run), goes_on=GOES_ON.format(run))
+
+
+@main.command()
+@click.argument("run", metavar="ID")
+@click.argument("label", required=False)
+@click.option("--text", help="Words for guide, reply, reject; JSON for edit: the text, @FILE, or -.")
+@click.option("--target", help="The model for failover, as PROVIDER:MODEL.")
+@click.option("--by", type=float, help="The amount for raise: turns, or US dollars.")
+@click.option("--reason", help="Why, for stop.")
+@click.option("--intervention", help="Answer only this intervention; else the one that is open now.")
+@click.option("--digest", help="With --intervention: the digest of what was shown.")
+@OUTPUT_FLAG
+@setup_flags
+def answer(*, setup: Setup, run: str, **given: Any) -> int:  # noqa: ANN401 - the flags above
+    """Answer what a run asks; without LABEL, on a terminal, show it and ask."""
+    from commands.replying import Reply, answer_run
+
+    return run_to_end(answer_run(setup, run, Reply(**given)))
+
+
+@main.command()
+@click.argument("run", metavar="ID")
+@click.argument("directive", type=click.Choice(["guide", "stop", "pause", "model"]))
+@click.argument("value", required=False)
+@click.option("--reason", default="", help="Why, for stop.")
+@OUTPUT_FLAG
+@setup_flags
+def tell(*, setup: Setup, run: str, directive: str, value: str | None, reason: str) -> int:
+    """Tell a run something unasked: guide TEXT, pause, model PROVIDER:MODEL, or stop."""
+    from commands.replying import tell_run
+
+    return run_to_end(tell_run(setup, run, directive, value=value, reason=reason))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+# ruff: noqa: PLC0415 - `endstop --help` loads no Temporal SDK
+"""Everything on one machine: a Temporal server with its UI, a worker, and simulated models where no key is set.
+
+A server that answers at the address already is used and left running. Ctrl-C stops what was started, worker first.
+"""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+from pydantic import SecretStr
+
+from activities.declared import Declared, Provider
+from commands.connect import Where, connect, connection
+from commands.opening import Setup, settings_from
+from commands.refusals import BadInput, Refused
+from commands.server import DevServer, running
+
+if TYPE_CHECKING:
+    from settings import Settings
+    from simulator.script import Script
+
+LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+MAX_PORT: Final = 65_535
+
+
+async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port: int | None) -> int:
+    """Run all of it until told to stop."""
+    from commands.working import work_with
+
+    settings = settings_from(setup.settings)
+    answers = _script(script) if simulate or script or not has_keys(settings) else None
+    async with AsyncExitStack() as stack:
+        await _server(setup.where, folder_of(settings), ui_port, stack)
+        if answers is not None:
+            settings = await _simulated(settings, answers, stack)
+        click.echo("a worker is starting; Ctrl-C stops everything")
+        return await work_with(settings, setup.where)
+
+
+def has_keys(settings: "Settings") -> bool:
+    """Whether some provider can be called: it needs no key, or its key is set."""
+    return any(provider.key or not provider.key_env for provider in settings.declared.providers.values())
+
+
+def folder_of(settings: "Settings") -> Path:
+    """Where the development server keeps its state: `.endstop` beside the settings, else here."""
+    base = settings.source.parent if settings.source else Path.cwd()
+    return base / ".endstop"
+
+
+def with_simulator(settings: "Settings", url: str) -> "Settings":
+    """The same settings with every provider's address and key replaced; agents notice nothing."""
+    from settings import Settings
+
+    declared = settings.declared
+    providers = {name: _at_simulator(provider, url) for name, provider in declared.providers.items()}
+    replaced = {name: getattr(declared, name) for name in Declared.model_fields} | {"providers": providers}
+    fields = {name: getattr(settings, name) for name in Settings.model_fields}
+    return Settings(**fields | {"declared": Declared(**replaced)})
+
+
+def _at_simulator(provider: Provider, url: str) -> Provider:
+    path = "/v1" if provider.api == "openai-chat" else ""
+    return Provider(name=provider.name, api=provider.api, base_url=url + path, key=SecretStr("simulated"))
+
+
+def _script(path: Path | None) -> "Script":
+    from simulator.script import Script, ScriptError
+
+    try:
+        return Script.load(path) if path else Script()
+    except ScriptError as error:
+        raise BadInput(str(error)) from None
+
+
+async def _server(where: Where, folder: Path, ui_port: int | None, stack: AsyncExitStack) -> None:
+    """Use the server that answers at the address, else start one there."""
+    address = connection(where)["target_host"]
+    try:
+        await connect(where)
+    except Refused:
+        await stack.enter_async_context(running(_new_server(address, folder, ui_port)))
+        host, port = address.rsplit(":", 1)
+        click.echo(f"Temporal server {address}, its Web UI http://{host}:{ui_port or int(port) + 1_000}")
+    else:
+        click.echo(f"using the Temporal server that answers at {address}")
+
+
+def _new_server(address: str, folder: Path, ui_port: int | None) -> DevServer:
+    host, _, port = address.rpartition(":")
+    if host not in LOCAL:
+        raise Refused(f"no Temporal server answers at {address}, and `endstop dev` starts one on this machine only")
+    if not port.isdigit() or int(port) + 1_000 > MAX_PORT:
+        raise BadInput(f"address {address!r}: expected HOST:PORT with a port up to {MAX_PORT - 1_000}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return DevServer(
+        host=host,
+        port=int(port),
+        ui_port=ui_port or int(port) + 1_000,
+        database=folder / "temporal.db",
+        log=folder / "temporal.log",
+    )
+
+
+async def _simulated(settings: "Settings", answers: "Script", stack: AsyncExitStack) -> "Settings":
+    from simulator.server import Simulator
+
+    simulator = await stack.enter_async_context(Simulator(answers))
+    click.echo(f"simulated models at {simulator.url}: no key is used, nothing is paid")
+    return with_simulator(settings, simulator.url)
