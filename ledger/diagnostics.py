@@ -99,6 +99,9 @@ _ERRS: Final = re.compile(
     re.IGNORECASE,
 )
 _LOUD: Final = re.compile(r"^\s*(?:[\w.-]+: )?(?:fatal|error|err|panic|E)\b", re.IGNORECASE)
+UNQUOTED: Final = re.compile(r"^TS\d+$")
+"""Codes of tools that quote source on a terminal only: the same error with and without it is the same error."""
+
 _CODE: Final = re.compile(r"^([A-Z]{1,10}-?\d{2,6}|[a-z]+(?:-[a-z]+)+)(?::| (?=\S))\s*|\s*[\[(]([\w./@-]{3,60})[\])]$")
 
 

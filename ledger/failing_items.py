@@ -72,7 +72,8 @@ _NOISE: Final = re.compile(
     r"\bPASS(?:ED)?\b|\.\.\. ?ok\b|\[ +OK +\]|\[ RUN +\]|^\s*(?:\[?(?:INFO|DEBUG|TRACE)\b|[\u2713\u2714√✓✔]|ok\b|\d+(?:\.\d+)?%|[-=_*~─━⎯─. #+]{5,}$|goroutine \d+|"
     r"\[Previous line repeated|During handling of|The above exception|Stack ?trace:?$|stack backtrace:|Traceback|"
     r"hint:|help:|note: (?:run with|this error originates)|For (?:more|further) information|Run with|See also|=== |"
-    r"I\d{4} \d\d:\d\d|(?:date|server|via|age|etag|set-cookie|x-[\w-]+|cf-[\w-]+|content-length|last-modified|expires|"
+    r"(?:Compiling|Download|Fetching|Resolving|Collecting|Installing|Building|Linking|Updating|Preparing|Using cached|Running|Checking|"
+    r"Looking|Processing|Generating|Copying|Starting|\$ |\[\d+/\d+\] )(?!.*(?:fail|error|cannot|not found))|I\d{4} \d\d:\d\d|(?:date|server|via|age|etag|set-cookie|x-[\w-]+|cf-[\w-]+|content-length|last-modified|expires|"
     r"connection|keep-alive|vary|request-id): |exit status|(?:-->|:::|┌─|╭─+\[|╭▸|╰──+|╵)|.{0,60}ms: (?:Mark|Scav)|\.\.\. \d+ more|thrown in|A complete log of this run)|[█▉━]{4,}|--:--:--",
     re.IGNORECASE,
 )

@@ -48,8 +48,8 @@ def fingerprint(output: str, *, exit_code: int = 1, root: str = "", at: datetime
         return masked[text]
 
     lines = lines_of(output, root)
-    read, rest = read_reports(lines, remember)
-    items = tuple(sorted(read or read_generic(rest, remember), key=_canonical))
+    read = read_reports(lines, remember) or read_generic(lines, remember)
+    items = tuple(sorted(read, key=_canonical))
     return Fingerprint(version=VERSION, exact=_exact(items, exit_code), family=_family(items), items=items)
 
 

@@ -13,11 +13,14 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from ledger.diagnostics import Diagnostic, Severity, diagnostic_of, heading_of, headline_of, place_in, severity_of
+from ledger.diagnostics import UNQUOTED, Diagnostic, Severity, diagnostic_of, heading_of, headline_of, place_in, severity_of
 from ledger.failing_items import Item, condense, frame_of, is_caret, is_gutter, is_noise, statement_at
 
 MAX_BLOCK: Final = 60
 """Lines that may belong to one failure."""
+
+MAX_LEAD: Final = 2
+"""Lines before the failing one in its paragraph that still speak of it; more are a log of what went well."""
 
 HEADING_REACH: Final = 5
 """Lines between `File "a.ml", line 1:` and the error it heads: number, source, caret, blank, message."""
@@ -70,7 +73,7 @@ def read_generic(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
 
 def _scan(lines: Sequence[str], mask: Mask) -> list[Found]:
     found: list[Found] = []
-    index, heading, under, quoted = 0, "", 0, ""
+    index, heading, under, quoted, floor = 0, "", 0, "", 0
     while index < len(lines):
         line = lines[index]
         if not line or line.isspace():
@@ -78,10 +81,10 @@ def _scan(lines: Sequence[str], mask: Mask) -> list[Found]:
             continue
         if path := heading_of(line):
             heading, under = path, index
-        one = None if _is_quoted(lines, index) else _read_at(lines, index, heading, mask)
+        one = None if _is_quoted(lines, index) else _read_at(lines, index, (heading, floor), mask)
         if one:
             found.append(_under(_quoting(one, quoted), heading if index - under <= HEADING_REACH else "", mask))
-            quoted = ""
+            quoted, floor = "", one.end
         elif is_caret(line) and index:
             quoted = mask(statement_at(lines[index - 1], line))
         index = max(one.end if one else 0, index + 1)
@@ -106,7 +109,9 @@ def _quoting(one: Found, quoted: str) -> Found:
     return one._replace(item=one.item.model_copy(update={"source": quoted}))
 
 
-def _read_at(lines: Sequence[str], index: int, heading: str, mask: Mask) -> Found | None:
+def _read_at(lines: Sequence[str], index: int, before: tuple[str, int], mask: Mask) -> Found | None:
+    """Read one item at `index`. `before` is the file last named and where the item last found ended."""
+    heading, floor = before
     line = lines[index]
     if _TRACEBACK.match(line):
         return _traceback(lines, index, mask)
@@ -119,7 +124,7 @@ def _read_at(lines: Sequence[str], index: int, heading: str, mask: Mask) -> Foun
     following = lines[index + 1] if index + 1 < len(lines) else ""
     if diagnostic := headline_of(line, following) or diagnostic_of(line, heading):
         return _diagnostic(lines, index, diagnostic, mask)
-    return _said(lines, index, mask)
+    return _said(lines, index, floor, mask)
 
 
 def indent(line: str) -> int:
@@ -191,24 +196,35 @@ def _tap(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask) -> F
 def _diagnostic(lines: Sequence[str], index: int, at: Diagnostic, mask: Mask) -> Found:
     end = _block_end(lines, index)
     detail, source, frames = condense(lines[index + 1 : end], mask)
+    source = "" if UNQUOTED.match(at.code) else source
     message = " ".join(" ".join((mask(at.message), detail)).split())
     item = Item(kind="diagnostic", place=mask(at.path), code=at.code, message=message, source=source, frames=frames)
     tier = Tier.ERROR if at.severity == Severity.ERROR else Tier.WARNING
     return Found(Tier.REST if at.severity == Severity.ADVICE else tier, item, end, where=f"{at.path}:{at.position}")
 
 
-def _said(lines: Sequence[str], index: int, mask: Mask) -> Found | None:
+def _said(lines: Sequence[str], index: int, floor: int, mask: Mask) -> Found | None:
     """A line that says error, with the paragraph it opens and what is indented below it."""
     severity = severity_of(lines[index])
     if severity is None:
         return None
     end = index + 1 if severity == Severity.COUNT else _block_end(lines, index, paragraph=True)
-    block = lines[index:end]
+    block = lines[_lead(lines, index, floor) : end]
     place = next((path for line in block[1:] if (path := place_in(line))), "")
     message, source, frames = condense(block, mask)
     item = Item(kind="line", place=mask(place), message=message, source=source, frames=frames)
     tiers = {Severity.ERROR: Tier.ERROR, Severity.WARNING: Tier.WARNING}
     return Found(tiers.get(severity, Tier.REST), item, end)
+
+
+def _lead(lines: Sequence[str], index: int, floor: int) -> int:
+    """What a paragraph says before the word of failure belongs to it, where that is a line or two."""
+    start = index
+    while start > floor and lines[start - 1].strip() and not _starts(lines[start - 1]):
+        start -= 1
+        if index - start > MAX_LEAD:
+            return index
+    return start
 
 
 def _block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> int:

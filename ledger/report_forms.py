@@ -1,3 +1,158 @@
-"""stub"""
-def read_reports(lines, mask):
-    return (), lines
+"""The layouts of particular tools, as rows: where a failing item begins, what names it, where it ends.
+
+Here: text reports whose failing items stand in blocks under a heading. Not here: anything the generic reading gets right
+by itself (compilers, linters, tracebacks, numbered failures, TAP: `readings`), nor XML and JSON (`structured_reports`).
+
+A row takes the lines of its blocks away; what it leaves goes to the generic reading only where no row found anything.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ledger.failing_items import Item, condense
+
+Mask = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """One row of the table."""
+
+    tool: str
+    sign: re.Pattern[str]
+    """Some line matches, or the row does not apply."""
+    head: re.Pattern[str]
+    """Opens an item; group 1 is its place."""
+    end: re.Pattern[str]
+    """Closes it, as does the next head."""
+    keep: re.Pattern[str] | None = None
+    """Only these lines of the block say what failed; without it all do."""
+    drop: re.Pattern[str] | None = None
+    """From the first such line on, the block is the test's own chatter."""
+    strip: re.Pattern[str] | None = None
+    """A margin taken off every line."""
+    quoted: re.Pattern[str] | None = None
+    """Group 1 is the source line the tool points at; it is not message."""
+    located: re.Pattern[str] | None = None
+    """Group 1 is the file the item lies in; the line is not message."""
+    once: bool = True
+    """Whether a test printed twice (a summary repeats it) is one item. Linters find the same thing at two places."""
+    sources: bool = True
+    """Whether the quoted source belongs to the identity. Not where the runner names the assertion and its values."""
+
+
+_FORMS: Final = (
+    _Form(
+        tool="pytest",
+        sign=re.compile(r"^={3,} (?:FAILURES|ERRORS) ={3,}$"),
+        head=re.compile(r"^_{3,} (?!_)(.+?) _{3,}$"),
+        end=re.compile(r"^(?:={3,} .+ ={3,}|!{3,} .+ !{3,})$"),
+        quoted=re.compile(r"^> +(.+)$"),
+        located=re.compile(r"^(\S+?):\d+: \w*$"),
+        keep=re.compile(r"^E\b|^\S+\.py:\d+: in |^\s*File \"|^(?:\w+ )?Traceback|^[A-Z]\w*(?:Error|Exception)\b"),
+        drop=re.compile(r"^-{3,} (?:Captured|generated) "),
+        strip=re.compile(r"^E {3,}(?:File )?(?=\s*\S)|^E$"),
+    ),
+    _Form(
+        tool="pytest",
+        sign=re.compile(r"^={3,} short test summary info ={3,}$|^\d+ failed, "),
+        head=re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - (.*))?$"),
+        end=re.compile(r"^[^FE]|^$"),
+    ),
+    _Form(
+        tool="unittest",
+        sign=re.compile(r"^(?:FAIL|ERROR): \S+ \(\S+\)"),
+        head=re.compile(r"^(?:FAIL|ERROR): (\S+ \(\S+\).*)$"),
+        end=re.compile(r"^={70}$|^Ran \d+ tests? in "),
+    ),
+    _Form(
+        tool="jest",
+        sign=re.compile(r"^Test Suites: "),
+        head=re.compile(r"^ {2}● (.+)$"),
+        end=re.compile(r"^(?:(?:PASS|FAIL) |Test Suites:|Snapshot Summary|Summary of all failing tests)"),
+        sources=False,
+    ),
+    _Form(
+        tool="vitest",
+        sign=re.compile(r"^⎯+ ?Failed (?:Tests|Suites) \d+ ?⎯+$"),
+        head=re.compile(r"^ *FAIL +(\S.*)$"),
+        end=re.compile(r"^⎯{5,}"),
+        sources=False,
+    ),
+    _Form(
+        tool="cargo test",
+        sign=re.compile(r"^test result: FAILED"),
+        head=re.compile(r"^---- (\S+)(?: - .*)? stdout ----$"),
+        end=re.compile(r"^failures:$|^test result:"),
+    ),
+    _Form(
+        tool="shellcheck",
+        sign=re.compile(r"^In \S+ line \d+:$"),
+        head=re.compile(r"^In (\S+) line \d+:$"),
+        end=re.compile(r"^(?:Did you mean|For more information):"),
+        once=False,
+    ),
+)
+
+
+def read_reports(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
+    """The failing items of the first row that finds any; empty where no row fits."""
+    for form in _FORMS:
+        if any(form.sign.match(line) for line in lines):
+            items = tuple(_item(form, head, body, mask) for head, body in _blocks(form, lines))
+            if items:
+                return tuple(dict.fromkeys(items)) if form.once else items
+    return ()
+
+
+def _blocks(form: _Form, lines: Sequence[str]) -> Iterator[tuple[re.Match[str], list[str]]]:
+    open_head: re.Match[str] | None = None
+    body: list[str] = []
+    for line in lines:
+        head = form.head.match(line)
+        if open_head and (head or form.end.match(line)):
+            yield open_head, body
+            open_head = None
+        if head:
+            open_head, body = head, []
+        elif open_head:
+            body.append(line)
+    if open_head:
+        yield open_head, body
+
+
+def _item(form: _Form, head: re.Match[str], body: Sequence[str], mask: Mask) -> Item:
+    said = [*(group for group in head.groups()[1:] if group), *_said(form, body)]
+    message, source, frames = condense(said, mask)
+    source = mask(_last(form.quoted, body)) or source
+    place = mask(head[1].strip())
+    file = mask(_last(form.located, body)) or (frames[-1].partition(" ")[0] if form.located and frames else "")
+    named = _CLASS.search(message)
+    return Item(
+        kind=form.tool,
+        place=f"{file}::{place}" if file and "::" not in place else place,
+        code=named[1] if named else "",
+        message=message,
+        source=source if form.sources else "",
+        frames=frames,
+    )
+
+
+_CLASS: Final = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Failure|Timeout))\b(?=:| \[|$)")
+
+
+def _last(pattern: re.Pattern[str] | None, body: Sequence[str]) -> str:
+    """Group 1 of the last line that matches: the innermost place is printed last."""
+    found = [match[1] for line in body if (match := pattern.match(line))] if pattern else []
+    return found[-1].strip() if found else ""
+
+
+def _said(form: _Form, body: Sequence[str]) -> Iterator[str]:
+    for line in body:
+        if form.drop and form.drop.match(line):
+            return
+        if form.keep and not form.keep.match(line):
+            continue
+        yield form.strip.sub("", line) if form.strip else line
