@@ -9,13 +9,15 @@ import secrets
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from activities import spec
 from activities.builtin_tools import TOOLS
-from activities.declared import Declared
 from commands.refusals import BadInput
 from ledger.agent import AgentSpec
+
+if TYPE_CHECKING:
+    from settings import Settings
 
 MAX_AGENT_BYTES: Final = 2**20
 MAX_TEXT_BYTES: Final = 2**16
@@ -24,14 +26,23 @@ MAX_ID: Final = 200
 """Characters of a run's id; Temporal takes 1,000, tables and links do not."""
 
 
-def read_agent(path: Path, declared: Declared) -> AgentSpec:
-    """Read an agent file and check the names in it. A single stage may be written flat."""
+def read_agent(path: Path) -> AgentSpec:
+    """Read an agent file. A single stage may be written flat."""
     try:
-        agent = spec.read_agent(_document(path))
-        spec.check_agent(agent, declared, TOOLS)
+        return spec.read_agent(_document(path))
     except spec.InvalidSpec as error:
         raise BadInput(f"{path}: {error}") from None
-    return agent
+
+
+def check_names(path: Path, agent: AgentSpec, settings: "Settings") -> None:
+    """Check what the agent names against what the operator declared, and say by which file."""
+    try:
+        spec.check_agent(agent, settings.declared, TOOLS)
+    except spec.InvalidSpec as error:
+        by = (
+            f"declared by {settings.source}" if settings.source else "no endstop.toml is here: name one with --settings"
+        )
+        raise BadInput(f"{path}: {error} ({by})") from None
 
 
 def read_task(given: str) -> str:

@@ -5,6 +5,8 @@ Which server a command talks to is decided here only. Flags are named as in the 
 environment, which wins over the profile; without any of them it is 127.0.0.1:7233, namespace "default".
 """
 
+import asyncio
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
 """Where `temporal server start-dev` and `endstop dev` listen."""
+CONNECT_S: Final = 10.0
+"""Seconds; an address that swallows packets answers nothing at all."""
 
 
 class Where(Frozen):
@@ -57,6 +61,8 @@ def connection(where: Where) -> "ClientConnectConfig":
         found["target_host"] = where.address
     if where.namespace is not None:
         found["namespace"] = where.namespace
+    if not re.fullmatch(r"\S+:\d{1,5}", found["target_host"]):
+        raise BadInput(f"address {found['target_host']!r}: expected HOST:PORT in --address or TEMPORAL_ADDRESS")
     return found
 
 
@@ -67,18 +73,14 @@ async def connect(where: Where) -> "Client":
 
     found = connection(where)
     try:
-        return await Client.connect(**found, data_converter=pydantic_data_converter)
-    except (RuntimeError, ValueError) as error:  # how the SDK reports a refused connection and a bad address
-        raise Refused(_unreachable(found["target_host"], error)) from error
-
-
-def _unreachable(address: str, error: Exception) -> str:
-    if isinstance(error, ValueError):
-        return f"Temporal server {address!r}: not an address; expected HOST:PORT in --address or TEMPORAL_ADDRESS"
-    return (
-        f"no Temporal server answers at {address}: start one with `endstop dev`, "
-        "or name yours with --address or TEMPORAL_ADDRESS"
-    )
+        async with asyncio.timeout(CONNECT_S):
+            return await Client.connect(**found, data_converter=pydantic_data_converter)
+    except (RuntimeError, ValueError, TimeoutError) as error:  # how the SDK reports a refused connection
+        address = found["target_host"]
+        raise Refused(
+            f"no Temporal server answers at {address}: start one with `endstop dev`, "
+            "or name yours with --address or TEMPORAL_ADDRESS"
+        ) from error
 
 
 @contextmanager

@@ -25,7 +25,7 @@ LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 MAX_PORT: Final = 65_535
 
 
-async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port: int | None) -> int:
+async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port: int | None) -> None:
     """Run all of it until told to stop."""
     from commands.working import work_with
 
@@ -36,7 +36,7 @@ async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port:
         if answers is not None:
             settings = await _simulated(settings, answers, stack)
         click.echo("a worker is starting; Ctrl-C stops everything")
-        return await work_with(settings, setup.where)
+        await work_with(settings, setup.where)
 
 
 def has_keys(settings: "Settings") -> bool:
@@ -92,8 +92,8 @@ def _new_server(address: str, folder: Path, ui_port: int | None) -> DevServer:
     host, _, port = address.rpartition(":")
     if host not in LOCAL:
         raise Refused(f"no Temporal server answers at {address}, and `endstop dev` starts one on this machine only")
-    if not port.isdigit() or int(port) + 1_000 > MAX_PORT:
-        raise BadInput(f"address {address!r}: expected HOST:PORT with a port up to {MAX_PORT - 1_000}")
+    if ui_port is None and int(port) + 1_000 > MAX_PORT:
+        raise BadInput(f"address {address!r}: its Web UI would be at port {int(port) + 1_000}: choose a --ui-port")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return DevServer(
         host=host,

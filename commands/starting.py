@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from commands.agent_file import read_agent, read_task, run_id
+from commands.agent_file import check_names, read_agent, read_task, run_id
 from commands.connect import rpc_errors
 from commands.opening import Opened, Setup, opened, settings_from
 from commands.refusals import Refused
@@ -33,7 +33,8 @@ class Started(Frozen):
 
 def read_request(setup: Setup, agent: Path, task: str, wanted: str | None) -> Request:
     """Read agent and task, before anything is opened. BadInput: they cannot be used."""
-    spec = read_agent(agent, settings_from(setup.settings).declared)
+    settings, spec = settings_from(setup.settings), read_agent(agent)
+    check_names(agent, spec, settings)
     return Request(run=run_id(spec, wanted), agent=spec, task=read_task(task))
 
 
