@@ -54,7 +54,8 @@ class GateRecord(Record):
     type: Literal["gate"] = "gate"
     at: Count
     gate: str
-    seq: Count
+    report: Count
+    """Sequence number of the gate's report (X6)."""
     round: Count
     """The gate's round, from 1; a pass has one too."""
     verdict: Literal["passed", "failing", "broken"]

@@ -160,7 +160,7 @@ def _record(report: GateReport, state: GateState, decided: str, moment: Moment) 
         {
             "at": moment.at,
             "gate": report.gate,
-            "seq": report.seq,
+            "report": report.seq,
             "round": state.rounds,
             "verdict": report.verdict.verdict,
             "charges": state.charges,

@@ -145,7 +145,8 @@ class AgentWorkflow:
             if workflow.cancellation_reason() is None:
                 raise
         if fact:
-            self._apply(decide(self._ledger, fact, self._moment()))
+            moment = self._moment(jitter=workflow.random().random())
+            self._apply(decide(self._ledger, fact, moment))
         if workflow.cancellation_reason() is not None and not isinstance(self._ledger.doing, Finish):
             self._apply(cancel(self._ledger, self._moment()))
 
@@ -304,8 +305,9 @@ class AgentWorkflow:
     def _interrupted(self) -> bool:
         return self._ledger.stopping is not None or self._ledger.paused_by is not None
 
-    def _moment(self) -> Moment:
-        return Moment(plan=self._started().plan, now=workflow.time(), jitter=workflow.random().random())
+    def _moment(self, jitter: float = 0.0) -> Moment:
+        """The plan and the time. Only the loop may draw a random number: a validator is read-only."""
+        return Moment(plan=self._started().plan, now=workflow.time(), jitter=jitter)
 
     def _started(self) -> Prepared:
         if self._prepared is None:

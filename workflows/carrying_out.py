@@ -135,12 +135,15 @@ async def call_model(
 async def run_tools(
     prepared: Prepared, decision: RunTools, stage: int, answer: Conversation
 ) -> tuple[ToolsRan, Conversation]:
-    """All calls of one answer, in parallel; the results stand in the conversation in the order of the calls."""
+    """All calls of one answer, in parallel; the results stand in the conversation in the order of the calls.
+
+    Where one could not be carried out the conversation stays as it was: the round is carried out again.
+    """
     calls = (_run_tool(prepared, call, decision.turn, stage, answer) for call in decision.calls)
     done = await asyncio.gather(*calls)
-    outcomes = tuple(outcome for outcome, _ in done)
-    _, last = done[-1]
-    return ToolsRan(attempt_id=decision.attempt_id, results=outcomes), last or answer
+    ran = ToolsRan(attempt_id=decision.attempt_id, results=tuple(outcome for outcome, _ in done))
+    after = [conversation for _, conversation in done if conversation]
+    return ran, after[-1] if len(after) == len(done) else answer
 
 
 async def run_gates(prepared: Prepared, decision: RunGates, conversation: Conversation) -> GatesRan:
