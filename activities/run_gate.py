@@ -13,8 +13,7 @@ Here: what a command's end means for the work, and the environment it gets. Not 
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -24,6 +23,7 @@ from temporalio import activity
 from activities.command import FLOOD, Command, NotStarted, Ran, run_command
 from activities.contract import RUN_GATE, GateDone, RunGate
 from activities.declared import CommandGate
+from activities.heartbeat import heartbeats
 from activities.stored import Contents, Details
 from activities.workspace import WorkspaceMissing, WorkspaceRefused, Workspaces
 from ledger.fingerprint import fingerprint
@@ -34,9 +34,6 @@ STANDARD_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 
 ENDED_FOR_LIMIT: Final = 124
 """The exit code that timeout(1) gives a command whose time ran out."""
-
-
-BEAT_S: Final = 1.5
 
 
 class GateStore(Contents, Details, Protocol):
@@ -58,7 +55,7 @@ class GateRunner:
     async def run_gate(self, request: RunGate) -> dict[str, Any]:
         """Return a `GateDone`; it may be run again, a gate decides nothing."""
         began = time.monotonic()
-        async with _beating():
+        async with heartbeats(lambda: {"phase": "gate"}):
             verdict = await self._verdict(request)
         done = GateDone(verdict=verdict, duration_ms=round((time.monotonic() - began) * 1_000))
         return done.model_dump(mode="json")
@@ -106,22 +103,6 @@ class GateRunner:
     async def _broken(self, request: RunGate, reason: str) -> Broken:
         await self._store.put_detail(request.conversation.id, f"gate:{request.gate}:{request.seq}", reason)
         return Broken()
-
-
-@asynccontextmanager
-async def _beating() -> AsyncIterator[None]:
-    """Tell the server every `BEAT_S` that the gate still runs; this is also how a cancellation reaches it."""
-
-    async def beat() -> None:
-        while True:
-            activity.heartbeat({"phase": "gate"})
-            await asyncio.sleep(BEAT_S)
-
-    beating = asyncio.create_task(beat())
-    try:
-        yield
-    finally:
-        beating.cancel()
 
 
 def argv_for(gate: CommandGate, workspace: Path) -> tuple[str, ...]:  # noqa: ARG001 - what a sandbox binds

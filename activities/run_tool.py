@@ -16,6 +16,7 @@ from temporalio.exceptions import ApplicationError
 from activities.builtin_tools import TOOLS, BuiltinTool, ToolResult
 from activities.contract import RUN_TOOL, RunTool, ToolDone
 from activities.cutting import middle_out
+from activities.heartbeat import heartbeats
 from activities.messages import Call, result_of, tool_calls, tool_result
 from activities.stored import Contents, Transcript
 from activities.workspace import WorkspaceMissing, WorkspaceRefused, Workspaces
@@ -46,6 +47,11 @@ class ToolRunner:
 
         Where the workspace is not here, nothing is stored, so that the call can be carried out when it is back.
         """
+        async with heartbeats(lambda: {"phase": "tool"}):
+            done = await self._tool_done(request)
+        return done.model_dump(mode="json")
+
+    async def _tool_done(self, request: RunTool) -> ToolDone:
         began = time.monotonic()
         call = await self._call(request)
         held = await self._store.find_result(request.answer, request.call.index)
@@ -86,7 +92,7 @@ class ToolRunner:
         return middle_out(text, MAX_RESULT, f"[{{bytes}} bytes left out here; the whole result is stored as {ref}]")
 
 
-def _done(request: RunTool, call: Call, body: bytes, conversation: Conversation, duration_ms: int) -> dict[str, Any]:
+def _done(request: RunTool, call: Call, body: bytes, conversation: Conversation, duration_ms: int) -> ToolDone:
     """Everything is read off the stored result, so that a second run of the activity says the same."""
     text, failed = result_of(body)
     arguments = _canonical(call.arguments)
@@ -98,12 +104,12 @@ def _done(request: RunTool, call: Call, body: bytes, conversation: Conversation,
         arguments=digest(arguments.encode()),
         duration_ms=duration_ms,
     )
-    return ToolDone(outcome=outcome, conversation=conversation).model_dump(mode="json")
+    return ToolDone(outcome=outcome, conversation=conversation)
 
 
-def _without_workspace(request: RunTool) -> dict[str, Any]:
+def _without_workspace(request: RunTool) -> ToolDone:
     outcome = ToolOutcome(index=request.call.index, name=request.call.name, status="no_workspace")
-    return ToolDone(outcome=outcome, conversation=request.answer).model_dump(mode="json")
+    return ToolDone(outcome=outcome, conversation=request.answer)
 
 
 def _canonical(arguments: str) -> str:

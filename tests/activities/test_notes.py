@@ -1,0 +1,178 @@
+import re
+
+import pytest
+from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart
+from temporalio.testing import ActivityEnvironment
+
+from activities.answer import AnswerReader
+from activities.contract import MAX_INLINE_ANSWER, Append, ReadAnswer, WriteJournal
+from activities.journal import JournalWriter
+from activities.messages import parse, serialise, user_message
+from activities.notes import MAX_ITEMS, MAX_TAIL, NoteWriter, folder_in
+from ledger.agent import AgentSpec
+from ledger.conversation import Conversation
+from ledger.notes import GuideNote, RepairNote, StageNote
+from store import Store
+
+RUN = "0197c3a2-run"
+ROOT = f"/var/lib/endstop/{RUN}/app"
+AGENT = AgentSpec.model_validate(
+    {
+        "workspace": "app",
+        "stages": [{"name": "plan", "models": ["openai:gpt-5"]}, {"name": "build", "models": ["openai:gpt-5"]}],
+    }
+)
+PYTEST_OUTPUT = f"""\
+F.                                                                       [100%]
+=================================== FAILURES ===================================
+___________________________________ test_sum ___________________________________
+{ROOT}/test_app.py:2: in test_sum
+    assert 1 + 1 == 3
+E   assert (1 + 1) == 3
+=========================== short test summary info ============================
+FAILED test_app.py::test_sum - assert (1 + 1) == 3
+1 failed, 1 passed in 0.02s
+"""
+
+
+@pytest.fixture
+async def store(tmp_path):
+    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def started(store):
+    return (await store.append(Conversation(id=RUN), "task", user_message("mend it"))).conversation
+
+
+@pytest.fixture
+async def append(store, started):
+    agent_ref = await store.put(AGENT.model_dump_json())
+
+    async def append_notes(*notes, to=started):
+        request = Append(conversation=to, agent_ref=agent_ref, notes=notes)
+        done = await ActivityEnvironment().run(NoteWriter(store).append, request)
+        return Conversation.model_validate(done)
+
+    return append_notes
+
+
+@pytest.fixture
+def told(store, append):
+    """Append notes and return what the model reads of them."""
+
+    async def text_of_notes(*notes):
+        bodies = await store.read(await append(*notes))
+        (part,) = parse(bodies[-1]).parts
+        return part.content
+
+    return text_of_notes
+
+
+async def repair(store, output, **fields):
+    return RepairNote(gate="tests", output=await store.put(output), **{"round": 1, **fields})
+
+
+async def test_a_first_failure_tells_what_failed_and_shows_the_output(store, told):
+    text = await told(await repair(store, PYTEST_OUTPUT))
+    assert text.startswith('The gate "tests" failed (round 1).')
+    assert "What fails:\n- test_app.py::test_sum" in text
+    assert text.endswith("1 failed, 1 passed in 0.02s\n")
+    assert "different approach" not in text
+
+
+async def test_paths_of_the_workspace_are_told_as_the_file_tools_take_them(store, told):
+    text = await told(await repair(store, PYTEST_OUTPUT))
+    assert ROOT not in text
+    assert "\ntest_app.py:2: in test_sum" in text
+
+
+@pytest.mark.parametrize(
+    ("seen", "rounds"), [((1,), "round 1"), ((1, 3), "rounds 1 and 3"), ((1, 3, 5), "rounds 1, 3 and 5")]
+)
+async def test_a_failure_seen_before_asks_for_a_different_approach_and_names_the_rounds(store, told, seen, rounds):
+    text = await told(await repair(store, PYTEST_OUTPUT, round=6, seen=seen))
+    assert f"This is the same failure as in {rounds}:" in text
+    assert "A different approach is needed." in text
+
+
+async def test_the_message_is_bounded_whatever_a_gate_wrote(store, told):
+    output = "".join(f"src/file{n}.py:{n}: error: {'x' * 5_000} [misc]\n" for n in range(1_000))
+    text = await told(await repair(store, output))
+    assert text.count("\n- ") == MAX_ITEMS + 1
+    assert re.search(r"\n- and \d+ more\n", text)
+    assert len(text.encode()) < MAX_TAIL + MAX_ITEMS * 320 + 500
+    assert text.endswith("x [misc]\n")
+
+
+async def test_a_persons_words_reach_the_model_inline_or_by_reference(store, told):
+    ref = await store.put("Look at the extra cent — 分")
+    assert await told(GuideNote(text="Try divmod", by="ada")) == "A person says:\nTry divmod"
+    assert await told(GuideNote(ref=ref)) == "A person says:\nLook at the extra cent — 分"
+
+
+async def test_a_stage_is_opened_with_its_name_and_the_one_before(told):
+    assert await told(StageNote(stage=1)) == 'The stage "build" begins. The stage "plan" is done.'
+
+
+async def test_several_notes_are_one_message_in_their_order(store, told):
+    text = await told(await repair(store, PYTEST_OUTPUT), GuideNote(text="Try divmod"))
+    assert text.index("The gate") < text.index("A person says")
+
+
+async def test_the_same_notes_at_the_same_head_are_appended_once(store, append, started):
+    first = await append(GuideNote(text="Try divmod"))
+    assert await append(GuideNote(text="Try divmod")) == first
+    assert first.length == started.length + 1
+    assert await store.unused_answers(RUN) == []
+
+
+async def test_the_same_words_said_again_later_are_appended_again(append):
+    first = await append(GuideNote(text="Try divmod"))
+    assert (await append(GuideNote(text="Try divmod"), to=first)).length == first.length + 1
+
+
+@pytest.mark.parametrize(
+    ("output", "root"),
+    [
+        (f"E  {ROOT}/a.py", ROOT),
+        (f'File "{ROOT}/a.py"', ROOT),
+        (f"rootdir={ROOT}", ROOT),
+        (f"{ROOT}", ROOT),
+        ("nothing here", ""),
+        ("/elsewhere/run/app/a.py", ""),
+    ],
+)
+def test_the_workspace_is_found_in_an_output_wherever_its_worker_keeps_it(output, root):
+    assert folder_in(output, RUN, "app") == root
+
+
+async def read_answer(store, conversation):
+    return await ActivityEnvironment().run(AnswerReader(store).read_answer, ReadAnswer(conversation=conversation))
+
+
+async def test_the_answer_is_the_text_of_the_last_message_without_its_thinking(store, started):
+    body = serialise(ModelResponse(parts=[ThinkingPart("hm"), TextPart("done")]))
+    answered = await store.append(started, "request", body)
+    assert await read_answer(store, answered.conversation) == "done"
+
+
+async def test_a_long_answer_is_cut_on_a_character(store, started):
+    body = serialise(ModelResponse(parts=[TextPart("a" + "é" * MAX_INLINE_ANSWER)]))
+    answered = await store.append(started, "request", body)
+    text = await read_answer(store, answered.conversation)
+    assert text == "a" + "é" * (MAX_INLINE_ANSWER // 2 - 1)
+
+
+async def test_there_is_no_answer_before_a_model_answered(store, started):
+    assert await read_answer(store, started) == ""
+    assert await read_answer(store, Conversation(id="empty")) == ""
+
+
+async def test_journal_entries_written_twice_stand_once_in_the_store(store):
+    request = WriteJournal(conversation=RUN, entries=((1, {"type": "run", "at": 5}), (2, {"type": "wait", "at": 6})))
+    for _ in range(2):
+        await ActivityEnvironment().run(JournalWriter(store).write_journal, request)
+    assert [(entry["seq"], entry["type"]) for entry in await store.read_journal(RUN)] == [(1, "run"), (2, "wait")]

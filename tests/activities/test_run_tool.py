@@ -1,0 +1,176 @@
+import json
+
+import pytest
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.builtin_tools import TOOLS, BuiltinTool, ToolResult
+from activities.contract import RunTool, ToolDone
+from activities.declared import Workspace
+from activities.messages import result_of, serialise, user_message
+from activities.run_tool import MAX_RESULT, ToolRunner
+from activities.workspace import Workspaces
+from ledger.agent import AgentSpec
+from ledger.conversation import Conversation
+from ledger.outcomes import ToolRequest
+from store import Store
+
+RUN = "run-1"
+AGENT = AgentSpec.model_validate({"models": ["openai:gpt-5"], "tools": ["read_file", "write_file"], "workspace": "app"})
+
+
+@pytest.fixture
+async def store(tmp_path):
+    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def workspaces(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "app.py").write_text("x = 1\n")
+    return Workspaces(tmp_path / "root", {"app": Workspace(name="app", source=source)})
+
+
+@pytest.fixture
+def folder(workspaces):
+    return workspaces.claim(RUN, "app")
+
+
+@pytest.fixture
+async def answered(store):
+    """Store an answer that carries the given calls; return its conversation."""
+
+    async def answer(*calls):
+        task = await store.append(Conversation(id=RUN), "task", user_message("mend it"))
+        parts = [ToolCallPart(name, arguments, tool_call_id=f"c{n}") for n, (name, arguments) in enumerate(calls)]
+        body = serialise(ModelResponse(parts=[TextPart("I see"), *parts]))
+        return (await store.append(task.conversation, "request", body)).conversation
+
+    return answer
+
+
+@pytest.fixture
+async def run(store, workspaces):
+    agent_ref = await store.put(AGENT.model_dump_json())
+
+    async def run_tool(answer, index, name, tools=TOOLS):
+        runner = ToolRunner(store, workspaces, tools)
+        call = ToolRequest(index=index, name=name)
+        request = RunTool(call=call, agent_ref=agent_ref, stage=0, answer=answer, workspace="app")
+        return ToolDone.model_validate(await ActivityEnvironment().run(runner.run_tool, request))
+
+    return run_tool
+
+
+async def said(store, done):
+    return result_of((await store.read(done.conversation))[-1])
+
+
+async def test_the_result_of_a_call_is_the_next_message(store, folder, answered, run):
+    done = await run(await answered(("read_file", '{"path": "app.py"}')), 0, "read_file")
+    assert done.outcome.status == "ok"
+    assert done.conversation.length == 3
+    assert await said(store, done) == ("x = 1\n", False)
+
+
+async def test_results_that_come_in_any_order_stand_in_the_order_of_the_calls(store, folder, answered, run):
+    answer = await answered(("read_file", '{"path": "app.py"}'), ("write_file", '{"path": "b", "content": "2"}'))
+    last = await run(answer, 1, "write_file")
+    await run(answer, 0, "read_file")
+    texts = [result_of(body)[0] for body in (await store.read(last.conversation))[2:]]
+    assert texts == ["x = 1\n", "wrote 1 bytes to b"]
+
+
+async def test_a_call_whose_result_is_stored_is_not_carried_out_again(store, folder, answered, run):
+    answer = await answered(("write_file", '{"path": "app.py", "content": "x = 2"}'))
+    first = await run(answer, 0, "write_file")
+    (folder / "app.py").write_text("changed by a person since")
+    again = await run(answer, 0, "write_file")
+    assert (folder / "app.py").read_text() == "changed by a person since"
+    assert again.conversation == first.conversation
+    assert again.outcome == first.outcome.model_copy(update={"duration_ms": 0})
+
+
+@pytest.mark.parametrize(
+    ("called", "told"),
+    [
+        pytest.param(("read_file", '{"path": "none.py"}'), "none.py does not exist", id="missing file"),
+        pytest.param(("read_file", '{"path": "/etc/passwd"}'), "must be relative", id="outside"),
+        pytest.param(("read_file", '{"path": '), "the arguments do not fit", id="malformed arguments"),
+        pytest.param(("format_disk", "{}"), "the tools of this stage: read_file, write_file", id="unknown tool"),
+        pytest.param(("list_files", "{}"), "the tools of this stage: read_file, write_file", id="not of this stage"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+async def test_what_is_wrong_with_a_call_is_told_to_the_model(store, answered, run, called, told):
+    done = await run(await answered(called), 0, "")
+    text, failed = await said(store, done)
+    assert (done.outcome.status, failed) == ("error", True)
+    assert told in text
+
+
+async def test_what_the_workflow_gets_holds_no_content(store, folder, answered, run):
+    (folder / "MARKER").write_text("MARKER")
+    done = await run(await answered(("read_file", '{"path": "MARKER"}')), 0, "read_file")
+    told = done.model_dump_json()
+    assert "MARKER" not in told
+    assert len(told) < 400
+
+
+async def test_a_result_of_5_mb_is_cut_for_the_model_and_whole_in_the_store(store, folder, answered, run):
+    whole = "start" + "é" * 2_500_000 + "end"
+    verbose = BuiltinTool(
+        declaration=TOOLS["read_file"].declaration, run=lambda files, arguments: ToolResult(text=whole)
+    )
+    done = await run(await answered(("read_file", "{}")), 0, "read_file", tools={"read_file": verbose})
+    text, _ = await said(store, done)
+    assert len(text.encode()) < MAX_RESULT + 200
+    assert text.startswith("starté")
+    assert text.endswith("éend")
+    ref = text.partition("stored as ")[2][:32]
+    assert (await store.get(ref)).decode() == whole
+
+
+async def test_the_same_step_has_the_same_digest_however_its_arguments_are_written(folder, answered, run):
+    spaced = await answered(
+        ("read_file", '{"lines": 5, "path":   "app.py"}'), ("read_file", '{"path":"app.py","lines":5}')
+    )
+    one, other = await run(spaced, 0, "read_file"), await run(spaced, 1, "read_file")
+    assert one.outcome.step == other.outcome.step
+    assert one.outcome.arguments == other.outcome.arguments
+
+
+@pytest.mark.parametrize("change", ["tool", "arguments", "result"])
+async def test_a_step_differs_where_tool_arguments_or_result_differ(folder, answered, run, change):
+    second = {
+        "tool": ("write_file", '{"path": "app.py"}'),
+        "arguments": ("read_file", '{"path": "./app.py"}'),
+        "result": ("read_file", '{"path": "app.py"}'),
+    }[change]
+    answer = await answered(("read_file", '{"path": "app.py"}'), second)
+    one = await run(answer, 0, "read_file")
+    if change == "result":
+        (folder / "app.py").write_text("x = 2\n")
+    other = await run(answer, 1, second[0])
+    assert one.outcome.step != other.outcome.step
+
+
+async def test_a_missing_workspace_is_told_as_such_and_the_call_can_be_carried_out_later(
+    store, workspaces, answered, run
+):
+    answer = await answered(("read_file", '{"path": "app.py"}'))
+    lost = await run(answer, 0, "read_file")
+    assert (lost.outcome.status, lost.conversation) == ("no_workspace", answer)
+    workspaces.claim(RUN, "app")
+    assert (await run(answer, 0, "read_file")).outcome.status == "ok"
+
+
+async def test_a_call_that_the_answer_does_not_have_is_our_error_and_is_not_retried(folder, answered, run):
+    answer = await answered(("read_file", json.dumps({"path": "app.py"})))
+    with pytest.raises(ApplicationError, match="the answer has 1 tool calls; there is no number 1") as raised:
+        await run(answer, 1, "read_file")
+    assert raised.value.non_retryable
