@@ -72,7 +72,7 @@ def _use(body: bytes, controls: Controls) -> tuple[int, JsonValue]:
         script = Script.parse(json.loads(body), name="posted")
     except ScriptError as problem:
         return 422, {"error": str(problem)}
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         return 422, {"error": f"script posted: expected JSON: {problem}"}
     controls.use(script)
     return 200, {"models": [*sorted(script.models)]}

@@ -3,7 +3,8 @@
 import json
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, PositiveInt, field_validator, model_validator
+import h11
+from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt, model_validator
 
 from simulator.model import Frozen, Headers
 
@@ -28,9 +29,27 @@ ErrorWord = Literal[
 FRAMING = ("content-length", "transfer-encoding")
 """Headers the socket decides: `cut`, `drip` and `huge` depend on them."""
 
+NO_BODY = (204, 205, 304)
+
 
 def _as_json_text(value: object) -> object:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except TypeError as problem:  # a date in TOML, a set in Python
+        raise ValueError(f"JSON cannot say this: {problem}") from problem
+
+
+def _sendable(headers: Headers) -> Headers:
+    if named := [name for name in FRAMING if name in headers]:
+        raise ValueError(f"{named[0]} is computed from the body: leave it out")
+    try:
+        h11.Response(status_code=200, headers=list(headers.items()))
+    except h11.LocalProtocolError as problem:
+        raise ValueError(f"HTTP cannot send this: {problem}") from problem
+    return headers
+
+
+ScriptedHeaders = Annotated[Headers, AfterValidator(_sendable), Field(validate_default=True)]
 
 
 JsonText = Annotated[str, BeforeValidator(_as_json_text)]
@@ -111,7 +130,7 @@ class Error(ReplyBase):
     error: ErrorWord
     message: str | None = None
     retry_after_s: Seconds | None = None
-    headers: Headers = Field(default={}, validate_default=True)
+    headers: ScriptedHeaders = Field(default={})
 
 
 class Raw(ReplyBase):
@@ -119,15 +138,14 @@ class Raw(ReplyBase):
 
     kind: Literal["raw"] = "raw"
     status: int = Field(default=200, ge=200, le=599)
-    headers: Headers = Field(default={}, validate_default=True)
+    headers: ScriptedHeaders = Field(default={})
     body: JsonText = ""
 
-    @field_validator("headers")
-    @classmethod
-    def _leaves_framing_to_us(cls, headers: Headers) -> Headers:
-        if named := [name for name in FRAMING if name in headers]:
-            raise ValueError(f"{named[0]} is computed from the body: leave it out")
-        return headers
+    @model_validator(mode="after")
+    def _status_may_have_a_body(self) -> Self:
+        if self.body and self.status in NO_BODY:
+            raise ValueError(f"status {self.status} has no body in HTTP")
+        return self
 
 
 class Huge(ReplyBase):

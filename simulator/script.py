@@ -66,6 +66,12 @@ class Script(Frozen):
     models: ModelLists = Field(default={}, validate_default=True)
 
     @model_validator(mode="after")
+    def _default_always_fits(self) -> Self:
+        if self.default.when_contains is not None:
+            raise ValueError("default: it answers every request, so when_contains has no meaning; leave it out")
+        return self
+
+    @model_validator(mode="after")
     def _every_reply_can_be_reached(self) -> Self:
         for model, replies in self.models.items():
             for number, reply in enumerate(replies[:-1], start=1):
@@ -83,7 +89,7 @@ class Script(Frozen):
         try:
             text = path.read_text(encoding="utf-8")
             data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-        except (OSError, ValueError) as problem:
+        except (OSError, ValueError, RecursionError) as problem:
             raise ScriptError(f"script {path}: cannot be read: {problem}") from problem
         return cls.parse(data, name=str(path))
 

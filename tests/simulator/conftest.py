@@ -92,17 +92,34 @@ def connect() -> Callable:
     return streams
 
 
+BODY = json.dumps({"model": "m", "messages": MESSAGES})
+REQUEST = (
+    f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(BODY)}\r\n\r\n{BODY}"
+)
+
+
 @pytest.fixture
 def post_raw(connect: Callable) -> Callable:
     """All bytes of the answer to one request for "m", as they came from the socket."""
 
     async def post(sim: Simulator) -> bytes:
-        body = json.dumps({"model": "m", "messages": MESSAGES}).encode()
-        head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}"
         reader, writer = await connect(sim)
-        writer.write(head.encode() + b"\r\n\r\n" + body)
-        answer = await reader.read()
-        writer.close()
-        return answer
+        writer.write(REQUEST.encode())
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+
+    return post
+
+
+@pytest.fixture
+def post_unread(connect: Callable) -> Callable:
+    """One request for "m" by a client that never reads the answer."""
+
+    async def post(sim: Simulator) -> asyncio.StreamWriter:
+        _, writer = await connect(sim)
+        writer.write(REQUEST.encode())
+        return writer
 
     return post

@@ -206,9 +206,25 @@ def test_a_script_survives_json(tmp_path):
             "[default]\nkind = 'text'\nusage = { input_tokens = 1, output_tokens = 1, cached_tokens = 2 }",
             "cached_tokens is a part of input_tokens",
         ),
+        ("default = { kind = 'hang', when_contains = 'x' }", "it answers every request"),
+        ("default = { kind = 'raw', status = 204, body = 'x' }", "status 204 has no body"),
+        ('default = { kind = "raw", headers = { x = "a\\r\\nb" } }', "HTTP cannot send this"),
+        ("default = { kind = 'raw', body = { at = 2026-01-01 } }", "JSON cannot say this"),
         ("models = [", "cannot be read"),
     ],
-    ids=["kind", "field", "delay", "no calls", "unreachable", "cache", "no toml"],
+    ids=[
+        "kind",
+        "field",
+        "delay",
+        "no calls",
+        "unreachable",
+        "cache",
+        "conditional default",
+        "body of a 204",
+        "header",
+        "date",
+        "no toml",
+    ],
 )
 def test_a_bad_script_is_one_line_that_names_the_place(tmp_path, text, complaint):
     file = tmp_path / "script.toml"

@@ -7,7 +7,7 @@ import httpx2
 import openai
 import pytest
 
-from simulator import Cut, Drip, Error, ErrorInStream, ErrorWord, Hang, Huge, Raw, Refuse, Text
+from simulator import Cut, Drip, Error, ErrorInStream, ErrorWord, Hang, Huge, Raw, Refuse, Script, Simulator, Text
 from simulator.anthropic_messages import ERRORS as ANTHROPIC_ERRORS
 from simulator.openai_chat import ERRORS as OPENAI_ERRORS
 from simulator.replies import FRAMING
@@ -230,3 +230,39 @@ async def test_a_huge_body_has_its_size_and_a_bomb_is_small_on_the_wire(simulate
 def test_a_script_cannot_lie_about_the_framing(name):
     with pytest.raises(ValueError, match=f"{name} is computed from the body"):
         Raw(headers={name.title(): "7080"})
+
+
+async def test_a_delay_comes_before_the_first_byte(simulate, ask_openai):
+    sim = await simulate(Text(text="late", delay_s=3600))
+    with pytest.raises(openai.APITimeoutError):
+        await ask_openai(sim, give_up_s=SOON)
+    assert (await sim.finished(1)).status is None
+
+
+@pytest.mark.parametrize("reply", [Refuse(ending="reset"), Cut(after_events=0, ending="reset")], ids=["refuse", "cut"])
+async def test_a_reset_is_a_tcp_reset(simulate, post_raw, reply):
+    sim = await simulate(reply)
+    with pytest.raises(ConnectionResetError):
+        await post_raw(sim)
+
+
+async def test_a_close_is_no_reset(simulate, post_raw):
+    sim = await simulate(Refuse(), Cut(after_events=0))
+    assert await post_raw(sim) == b""
+    assert (await post_raw(sim)).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_client_that_resets_while_it_is_sent_to_has_hung_up(simulate, post_unread):
+    sim = await simulate(Huge(size=100_000_000))
+    writer = await post_unread(sim)
+    await sim.received(1)
+    writer.transport.abort()
+    assert (await sim.finished(1)).outcome == "client_closed"
+
+
+async def test_a_client_that_does_not_read_cannot_keep_the_simulator_from_stopping(post_unread):
+    async with Simulator(Script(default=Huge(size=100_000_000))) as sim:
+        writer = await post_unread(sim)
+        await sim.received(1)
+    assert sim.connections_open == 0
+    writer.close()

@@ -68,6 +68,16 @@ async def test_the_line_of_a_request_is_written_before_its_answer_begins(simulat
         assert [line["event"] for line in lines_of(file)] == ["received"]
 
 
+async def test_each_line_is_on_the_disk_and_not_only_in_a_buffer(simulate, ask_openai, tmp_path, monkeypatch):
+    file = tmp_path / "log.jsonl"
+    synced = []
+    monkeypatch.setattr(log.os, "fsync", lambda _: synced.append(len(lines_of(file))))
+    sim = await simulate(Text(text="here"), log=file)
+    await ask_openai(sim)
+    await sim.finished(1)
+    assert synced == [1, 2]
+
+
 async def test_a_second_life_appends_to_the_same_file(ask_openai, tmp_path):
     file = tmp_path / "log.jsonl"
     for _ in range(2):
