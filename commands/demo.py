@@ -96,7 +96,8 @@ async def _build(folder: Path, stack: AsyncExitStack) -> Stage:
     settings.write_text(_simulated(settings.read_text(), simulator.url))
     server = DevServer(port=free_port(), ui_port=free_port(), log=folder / "temporal.log")
     await stack.enter_async_context(running(server))
-    click.echo(f"Temporal server {server.address}, its Web UI {server.ui}, simulated models {simulator.url}")
+    click.echo(f"Temporal server {server.address}, simulated models {simulator.url}; a worker is starting")
+    click.echo(f"Web UI           {server.ui}/namespaces/default/workflows/{RUN}")
     where = Where(address=server.address, namespace="default", config_file=_no_profile(folder))
     return Stage(folder=folder, setup=Setup(where=where, settings=settings), server=server)
 
@@ -160,7 +161,7 @@ async def _act(stage: Stage, things: Opened) -> int:
     watch = Watch(things.client, RUN, explain=Narrator().explain)
     asked = await watch.until_asked()
     if asked is not None:
-        click.echo(f"\n{ASKED}\n")
+        click.echo(f"{ASKED}\n")
         await _answer(things, await _guidance())
     code = await watch.until_end()
     await _look_back(stage)
@@ -192,6 +193,6 @@ async def _look_back(stage: Stage) -> None:
     click.echo(f"\n$ endstop show {RUN}\n")
     await show_run(stage.setup, RUN)
     if sys.stdin.isatty():
-        words = f"\nThe Web UI at {stage.server.ui} shows the same run; press Enter to end the tour"
+        words = f"\nThe Web UI at {stage.server.ui} shows the same run, until you press Enter"
         await asyncio.to_thread(click.prompt, words, default="", show_default=False, prompt_suffix=" ")
     click.echo("\nNow with your own models: `endstop dev`, then `endstop start examples/fix-tests/agent.toml --task …`")

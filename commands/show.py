@@ -8,7 +8,7 @@ from commands.answering import how_to_answer
 from commands.runs import Unfinished, View
 from commands.tables import plain, table
 from commands.tallies import GateTally, TargetTally, TimeSpent, gates, targets, time_spent
-from commands.words import narrate, seconds
+from commands.words import counted, narrate, seconds
 from workflows.messages import Asked, Status
 
 
@@ -65,8 +65,8 @@ def clock(at: float | None) -> str:
 
 def doing(status: Status, now: float) -> str:
     """What the run does now, with a countdown where it waits for a known time."""
-    if status.until is not None:
-        return f"{status.doing or 'waiting'}, {seconds(max(0, status.until - now) * 1_000)} left"
+    if status.until is not None and status.until > now:
+        return f"{status.doing or 'waiting'}, {seconds((status.until - now) * 1_000)} left"
     since = f" for {seconds(max(0, now - status.since) * 1_000)}" if status.since else ""
     return f"{status.doing}{since}" if status.doing else ""
 
@@ -88,9 +88,11 @@ def unfinished_line(one: Unfinished) -> str:
 
 def _numbers(status: Status) -> list[str]:
     where = f"agent {status.agent}, stage {status.stage}, turn {status.turn}"
-    counts = f"{status.attempts} attempts, {status.failovers} failovers, {status.charges} charges"
+    counts = ", ".join(
+        (counted(status.attempts, "attempt"), counted(status.failovers, "failover"), counted(status.charges, "charge"))
+    )
     tokens = f"{status.input_tokens:,} tokens in, {status.output_tokens:,} out"
-    unpriced = f" + {status.unpriced} attempts of unknown price" if status.unpriced else ""
+    unpriced = f" + {counted(status.unpriced, 'attempt')} of unknown price" if status.unpriced else ""
     return [
         f"{where}, {status.target}" if status.target else where,
         f"{counts}, {tokens}, {status.cost_usd:.4f} USD{unpriced}",
@@ -118,7 +120,10 @@ def _gate_row(row: GateTally) -> tuple[object, ...]:
 
 def _time(spent: TimeSpent) -> str:
     parts = (
-        (spent.models_ms, f"models {seconds(spent.models_ms)} in {spent.attempts} attempts ({spent.failed} failed)"),
+        (
+            spent.models_ms,
+            f"models {seconds(spent.models_ms)} in {counted(spent.attempts, 'attempt')} ({spent.failed} failed)",
+        ),
         (spent.waits_ms, f"waits {seconds(spent.waits_ms)}"),
         (spent.tools_ms, f"tools {seconds(spent.tools_ms)}"),
         (spent.people_ms, f"people {seconds(spent.people_ms)}"),

@@ -16,9 +16,9 @@ import click
 from commands.runs import asked_of, describe, failure_of, records_after, state_of, status_of
 from commands.show import clock, doing, question
 from commands.tables import plain, print_json_line
-from commands.words import line
+from commands.words import line, seconds
 from ledger.journal import Entry, JournalRecord, read_journal
-from ledger.records import UsageRecord
+from ledger.records import AttemptRecord, UsageRecord
 from workflows.messages import Asked, Status
 
 if TYPE_CHECKING:
@@ -94,14 +94,17 @@ class Watch:
 
     async def _look(self) -> Status | None:
         """Print what is new. None: no worker answers, which is said once."""
+        status = await status_of(self._handle)
+        if status is None:
+            if not self._lonely:
+                self._say("no worker answers for this run yet; waiting for one (`endstop worker`)")
+            self._lonely = True
+            return None
+        self._lonely = False
         for raw in await records_after(self._handle, self._after):
             self._after = raw["seq"]
             self._tell(raw)
-        status = await status_of(self._handle)
-        if status is None and not self._lonely:
-            self._say("no worker answers for this run yet; waiting for one (`endstop worker`)")
-        self._lonely = status is None
-        if status and status.intervention:
+        if status.intervention:
             await self._tell_question()
         return status
 
@@ -114,8 +117,11 @@ class Watch:
             self._tell_entry(entry)
 
     def _tell_entry(self, entry: Entry) -> None:
-        if not isinstance(entry.record, UsageRecord):  # `show` has the sums
-            click.echo(plain(f"{clock(entry.record.at)}  {line(entry.record)}"))
+        if isinstance(entry.record, UsageRecord):  # `show` has the sums
+            return
+        if isinstance(entry.record, AttemptRecord) and entry.record.backoff_ms:
+            click.echo(f"          waited {seconds(entry.record.backoff_ms)}")
+        click.echo(plain(f"{clock(entry.record.at)}  {line(entry.record)}"))
         if self._explain and (sentence := self._explain(entry.record)):
             click.echo(f"            {sentence}")
 
@@ -124,7 +130,7 @@ class Watch:
         if asked is None or asked.id == self._asked:
             return
         self._asked = asked.id
-        self._say(question(self._handle.id, asked))
+        self._say(f"\n{question(self._handle.id, asked)}\n")
 
     def _say(self, text: str) -> None:
         """Something that is no record: on stdout for people, on stderr where stdout is for programs."""

@@ -49,6 +49,11 @@ def seconds(milliseconds: float) -> str:
     return f"{large} {small}".rstrip()
 
 
+def counted(count: int, thing: str) -> str:
+    """A number of things: "1 attempt", "3 attempts"."""
+    return f"{count} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
 def place(record: AttemptRecord) -> str:
     """Where an attempt stands in its run: turn, call, attempt, each from 1."""
     return f"t{record.turn}.c{record.call}.a{record.attempt}"
@@ -176,7 +181,7 @@ def _gate(record: GateRecord) -> str:
     seen = f", seen {record.repetitions} times" if record.repetitions > 1 else ", new"
     drift = f", drift {record.drift}" if record.drift > 1 else ""
     moved = ", handed to the next model" if record.escalated else ""
-    items = f"{record.items} failing item{'' if record.items == 1 else 's'}"
+    items = counted(record.items, "failing item")
     return f"{start} {items}, failure {record.exact[:8]}{seen}{drift}, {cost}, {_decided(record.decided)}{moved}"
 
 
