@@ -4,15 +4,16 @@ Everything is written once and under a name that follows from what it is, so tha
 what is there already is returned, and nothing is overwritten.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-from sqlalchemy import select
+from sqlalchemy import Row, Select, Table, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ledger.conversation import Conversation, digest
 from ledger.model import Frozen
 from store import journals, messages
+from store.access import reading, writing
 from store.chain import place_after, place_of_result
 from store.errors import ContentMissing
 from store.messages import Appended, UnusedAnswer
@@ -55,32 +56,31 @@ class Store:
         """Keep some content; its reference is its digest, so the same content is kept once. Text is kept as UTF-8."""
         body = content.encode() if isinstance(content, str) else content
         ref = digest(body)
-        async with self._engine.begin() as connection:
-            await connection.execute(insert_absent(connection, contents).values(ref=ref, body=body))
+        await self._insert(contents, ref=ref, body=body)
         return ref
 
     async def get(self, ref: str) -> bytes:
         """The content that was put under this reference; raises `ContentMissing`."""
-        async with self._engine.connect() as connection:
-            body = (await connection.execute(select(contents.c.body).where(contents.c.ref == ref))).scalar_one_or_none()
-        if body is None:
+        rows = await self._select(select(contents.c.body).where(contents.c.ref == ref))
+        if not rows:
             raise ContentMissing(ref, "is not in the store")
+        body: bytes = rows[0].body
         if digest(body) != ref:
             raise ContentMissing(ref, "was altered after it was stored")
-        return bytes(body)
+        return body
 
     async def append(self, conversation: Conversation, key: str, body: bytes, attempt: str = "") -> Appended:
         """Append a message under a key: what it answers (a digest of the request, of the notes, a word).
 
         The first body at (conversation, key) wins and is what every caller gets; another is kept as unused.
         """
-        async with self._engine.begin() as connection:
-            return await messages.hold(connection, place_after(conversation, key), body, attempt)
+        place = place_after(conversation, key)
+        return await writing(self._engine, lambda connection: messages.hold(connection, place, body, attempt))
 
     async def find(self, conversation: Conversation, key: str) -> Appended | None:
         """What an earlier attempt appended to this very conversation under this key, if any did."""
-        async with self._engine.connect() as connection:
-            return await messages.held(connection, place_after(conversation, key))
+        place = place_after(conversation, key)
+        return await reading(self._engine, lambda connection: messages.held(connection, place))
 
     async def append_result(self, answer: Conversation, ordinal: int, body: bytes, attempt: str = "") -> Appended:
         """Append the result of the answer's tool call number `ordinal`, from 0. Results may come in any order.
@@ -88,13 +88,13 @@ class Store:
         `answer` ends in the answer that carries the calls. The conversation returned can be read once the results
         before this one are there too.
         """
-        async with self._engine.begin() as connection:
-            return await messages.hold(connection, place_of_result(answer, ordinal), body, attempt)
+        place = place_of_result(answer, ordinal)
+        return await writing(self._engine, lambda connection: messages.hold(connection, place, body, attempt))
 
     async def find_result(self, answer: Conversation, ordinal: int) -> Appended | None:
         """The result of the answer's tool call number `ordinal`, from 0, if it is there."""
-        async with self._engine.connect() as connection:
-            return await messages.held(connection, place_of_result(answer, ordinal))
+        place = place_of_result(answer, ordinal)
+        return await reading(self._engine, lambda connection: messages.held(connection, place))
 
     async def read(self, conversation: Conversation) -> list[bytes]:
         """The messages of exactly this chain, in order; raises `ConversationBroken`.
@@ -105,53 +105,49 @@ class Store:
 
     async def read_since(self, conversation: Conversation, known: Conversation) -> list[bytes]:
         """The messages after a prefix that the caller has; a `known` that is no prefix raises `ConversationBroken`."""
-        async with self._engine.connect() as connection:
-            return await messages.read_chain(connection, conversation, known)
+        return await reading(self._engine, lambda connection: messages.read_chain(connection, conversation, known))
 
     async def latest(self, conversation_id: str) -> Conversation | None:
         """Where a conversation stands as far as the store can tell, for when its workflow cannot be asked."""
-        async with self._engine.connect() as connection:
-            return await messages.latest(connection, conversation_id)
+        return await reading(self._engine, lambda connection: messages.latest(connection, conversation_id))
 
     async def unused_answers(self, conversation_id: str) -> list[UnusedAnswer]:
         """Messages that came to a place already taken, in the order in which they came."""
-        async with self._engine.connect() as connection:
-            return await messages.unused(connection, conversation_id)
+        return await reading(self._engine, lambda connection: messages.unused(connection, conversation_id))
 
     async def write_journal(self, conversation_id: str, entries: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
         """Write entries under their numbers, from 1, in order: all of them or none."""
-        async with self._engine.begin() as connection:
-            await journals.write(connection, conversation_id, entries)
+        await writing(self._engine, lambda connection: journals.write(connection, conversation_id, entries))
 
     async def read_journal(
         self, conversation_id: str, after: int = 0, limit: int | None = None
     ) -> list[dict[str, Any]]:
         """The run's entries above `after`, in order, each with its `seq`; after a reset, those of the new branch."""
-        async with self._engine.connect() as connection:
-            return await journals.read(connection, conversation_id, after, limit)
+        return await reading(self._engine, lambda connection: journals.read(connection, conversation_id, after, limit))
 
     async def register_run(self, conversation_id: str, workflow_id: str, agent: str) -> None:
-        async with self._engine.begin() as connection:
-            row = {"conversation": conversation_id, "workflow_id": workflow_id, "agent": agent}
-            await connection.execute(insert_absent(connection, runs).values(row))
+        await self._insert(runs, conversation=conversation_id, workflow_id=workflow_id, agent=agent)
 
     async def runs_of(self, workflow_id: str) -> list[RegisteredRun]:
         """The runs that had this workflow id, newest first."""
         wanted = select(runs.c.conversation, runs.c.workflow_id, runs.c.agent, runs.c.at)
-        wanted = wanted.where(runs.c.workflow_id == workflow_id).order_by(runs.c.number.desc())
-        async with self._engine.connect() as connection:
-            rows = await connection.execute(wanted)
-            return [RegisteredRun.model_validate(row) for row in rows.mappings()]
+        rows = await self._select(wanted.where(runs.c.workflow_id == workflow_id).order_by(runs.c.number.desc()))
+        return [RegisteredRun.model_validate(row, from_attributes=True) for row in rows]
 
     async def put_detail(self, conversation_id: str, attempt: str, body: str) -> None:
         """Keep what a provider said when an attempt failed, secrets already masked. The first of an attempt stays."""
-        async with self._engine.begin() as connection:
-            row = {"conversation": conversation_id, "attempt": attempt, "body": body}
-            await connection.execute(insert_absent(connection, details).values(row))
+        await self._insert(details, conversation=conversation_id, attempt=attempt, body=body)
 
     async def get_details(self, conversation_id: str) -> dict[str, str]:
         """Every detail of a run by its attempt's id, oldest first."""
         wanted = select(details.c.attempt, details.c.body).where(details.c.conversation == conversation_id)
-        async with self._engine.connect() as connection:
-            rows = await connection.execute(wanted.order_by(details.c.number))
-            return {row.attempt: row.body for row in rows}
+        rows = await self._select(wanted.order_by(details.c.number))
+        return {row.attempt: row.body for row in rows}
+
+    async def _insert(self, table: Table, **row: str | bytes) -> None:
+        """Insert if absent."""
+        await writing(self._engine, lambda connection: connection.execute(insert_absent(connection, table).values(row)))
+
+    async def _select(self, wanted: Select[Any]) -> Sequence[Row[Any]]:
+        rows: Sequence[Row[Any]] = (await reading(self._engine, lambda connection: connection.execute(wanted))).all()
+        return rows

@@ -1,0 +1,89 @@
+"""The transcript against a model of it, what came first at each place: branches, repeats, parallel results."""
+
+import asyncio
+import tempfile
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule
+
+from ledger.conversation import Conversation
+from store import Store
+
+KEYS = st.sampled_from(["request a", "request b"])
+BODIES = st.sampled_from([b"one", b"two", b"three"])
+STORES = st.integers(0, 1)
+
+
+class Transcript(RuleBasedStateMachine):
+    """Two stores on one file, few runs, keys and bodies, so that places collide; chains made long ago are read too."""
+
+    conversations = Bundle("conversations")
+
+    @initialize(target=conversations)
+    def begin(self):
+        self._loop = asyncio.new_event_loop()
+        self._folder = tempfile.TemporaryDirectory()
+        url = f"sqlite:///{Path(self._folder.name) / 'store.db'}"
+        self._stores = [self._run(Store.open(url)), self._run(Store.open(url))]
+        self._first: dict[tuple[Conversation, str], bytes] = {}
+        self._chains: dict[Conversation, list[bytes]] = {}
+        runs = [Conversation(id="run-1"), Conversation(id="run-2")]
+        self._chains.update({run: [] for run in runs})
+        return multiple(*runs)
+
+    @rule(target=conversations, conversation=conversations, key=KEYS, body=BODIES, store=STORES)
+    def append(self, conversation, key, body, store):
+        expected = self._first.get((conversation, key))
+        appended = self._run(self._stores[store].append(conversation, key, body))
+        assert appended.recovered == (expected is not None)
+        held = self._first.setdefault((conversation, key), body)
+        assert appended.body == held
+        self._chains[appended.conversation] = [*self._chains[conversation], held]
+        return appended.conversation
+
+    @rule(
+        target=conversations,
+        answer=conversations,
+        bodies=st.lists(BODIES, min_size=1, max_size=3),
+        turns=st.randoms(use_true_random=False),
+        store=STORES,
+    )
+    def append_results(self, answer, bodies, turns, store):
+        order = list(range(len(bodies)))
+        turns.shuffle(order)
+        ends: dict[int, Conversation] = {}
+        for ordinal in order:
+            appended = self._run(self._stores[store].append_result(answer, ordinal, bodies[ordinal]))
+            held = self._first.setdefault((answer, f"tool:{ordinal}"), bodies[ordinal])
+            assert appended.body == held
+            ends[ordinal] = appended.conversation
+        results = [self._first[answer, f"tool:{ordinal}"] for ordinal in range(len(bodies))]
+        for ordinal, end in ends.items():
+            self._chains[end] = [*self._chains[answer], *results[: ordinal + 1]]
+        return ends[len(bodies) - 1]
+
+    @rule(conversation=conversations, key=KEYS, store=STORES)
+    def find(self, conversation, key, store):
+        found = self._run(self._stores[store].find(conversation, key))
+        assert (found and found.body) == self._first.get((conversation, key))
+
+    @rule(conversation=conversations, store=STORES)
+    def read(self, conversation, store):
+        assert self._run(self._stores[store].read(conversation)) == self._chains[conversation]
+
+    def _run(self, doing: Coroutine[Any, Any, Any]):
+        return self._loop.run_until_complete(doing)
+
+    def teardown(self):
+        for store in getattr(self, "_stores", []):
+            self._run(store.close())
+        self._loop.close()
+        self._folder.cleanup()
+
+
+TestTranscript = Transcript.TestCase
+TestTranscript.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
