@@ -14,7 +14,7 @@ from activities.builtin_tools import TOOLS
 from activities.contract import Prepare, Prepared
 from activities.declared import CommandGate, Declared, Model, Provider, Workspace
 from activities.messages import user_message
-from activities.prepare import Preparing, workspace_queue
+from activities.prepare import Preparer, workspace_queue
 from activities.spec import InvalidSpec, read_agent
 from activities.workspace import Workspaces
 from ledger.agent import AgentSpec
@@ -66,7 +66,7 @@ def prepare(store: Store, declared: Declared):
     async def existing() -> tuple[str, ...]:
         return ("EndstopStatus",)
 
-    activity = Preparing(
+    activity = Preparer(
         store=store,
         declared=declared,
         workspaces=Workspaces(declared.workspace_root, declared.workspaces),
@@ -122,7 +122,8 @@ async def test_preparing_again_gives_the_same_run(prepare, store):
 
 
 async def test_the_run_can_be_found_by_its_workflow_id(prepare, store):
-    await prepare(AGENT | {"name": "adder"})
+    prepared = await prepare(AGENT | {"name": "adder"})
+    assert prepared.plan.agent == "adder"
     (run,) = await store.runs_of("wf")
     assert (run.conversation, run.agent) == ("run-1", "adder")
 

@@ -1,0 +1,204 @@
+"""The composition root: settings, connection, store, activities, workflow, put together and run until told to stop.
+
+`python worker.py` runs a worker by `endstop.toml` and Temporal's own environment and profiles. The commands and the
+tests use `run_worker` with a client of theirs. Nothing else in the tree constructs what it uses.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+import structlog
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.envconfig import ClientConfig, ClientConnectConfig
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import Worker
+
+from activities.answer import AnswerReader
+from activities.builtin_tools import TOOLS
+from activities.call_model import CallModel
+from activities.journal import JournalWriter
+from activities.notes import NoteWriter
+from activities.prepare import Preparer, workspace_queue
+from activities.run_gate import GateRunner
+from activities.run_tool import ToolRunner
+from activities.search_attributes import ensure_search_attributes, existing_search_attributes
+from activities.workspace import Workspaces
+from logs import configure_logging, core_runtime
+from settings import Settings, SettingsError, load_settings
+from store import Store, StoreUnavailable
+from workflows.agent import AgentWorkflow
+
+DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
+"""Where `temporal server start-dev` and `endstop dev` listen."""
+
+CONNECT: Final = timedelta(seconds=10)
+"""An address that swallows packets answers nothing at all."""
+
+GRACE: Final = timedelta(seconds=30)
+"""What a stopping worker gives calls, tools and gates in flight to end by themselves."""
+
+HEARTBEAT: Final = timedelta(seconds=1.5)
+"""The SDK sends heartbeats no more often than this; the default would let a killed worker go unnoticed for long."""
+
+STICKY: Final = timedelta(seconds=2)
+"""How long a run waits for the worker that had it before any worker may take it (10 s by default)."""
+
+MAX_ACTIVITIES: Final = 200
+
+SETTLE_S: Final = 0.2
+"""After closing, before the interpreter ends: Temporal's threads would now and then abort the process (2 of 25)."""
+
+_log = structlog.stdlib.get_logger()
+
+Activity = Callable[..., Any]
+
+
+class CannotRun(Exception):  # noqa: N818 - what the operator reads
+    """The worker cannot run here; the message is one line."""
+
+
+async def connect(config: ClientConnectConfig) -> Client:
+    """Connect as Temporal's environment and profile say. `CannotRun`: nobody answers, or not for this namespace."""
+    config.setdefault("target_host", DEFAULT_ADDRESS)
+    address = config["target_host"]
+    try:
+        async with asyncio.timeout(CONNECT.total_seconds()):
+            client = await Client.connect(**config, data_converter=pydantic_data_converter, runtime=core_runtime())
+            await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+    except (RuntimeError, ValueError, TimeoutError):  # how the SDK reports a refused connection, a bad address
+        raise CannotRun(
+            f"no Temporal server answers at {address}; start one with `endstop dev`, or name yours in TEMPORAL_ADDRESS"
+        ) from None
+    except RPCError as error:
+        raise CannotRun(_refused(address, client.namespace, error)) from None
+    return client
+
+
+def _refused(address: str, namespace: str, error: RPCError) -> str:
+    if error.status is RPCStatusCode.NOT_FOUND:
+        return f"the Temporal server at {address} has no namespace {namespace!r}; create it or set TEMPORAL_NAMESPACE"
+    reason = error.status.name.lower()
+    return f"the Temporal server at {address} refused the worker ({reason}); check TEMPORAL_API_KEY and TLS"
+
+
+async def run_worker(
+    settings: Settings, client: Client, *, ready: asyncio.Event | None = None, stop: asyncio.Event | None = None
+) -> None:
+    """Run until `stop` is set or the task is cancelled; then let what is in flight end, `GRACE` at most.
+
+    `ready` is set once it polls. Raises `StoreUnavailable`, and the worker's own fatal error.
+    """
+    stop = stop or asyncio.Event()
+    async with assembled(settings, client) as (shared, local), shared, local:
+        _log.info("worker.ready", task_queue=shared.task_queue, workspace_queue=local.task_queue)
+        if ready:
+            ready.set()
+        try:
+            await stop.wait()
+        finally:  # both at once: neither may take new work while the other ends its own
+            _log.info("worker.stopping")
+            await asyncio.gather(shared.shutdown(), local.shutdown())
+    await asyncio.sleep(SETTLE_S)
+
+
+@asynccontextmanager
+async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[Worker, Worker]]:
+    """Workers that only need to be run; what they use is open, and is closed after them."""
+    store = await Store.open(settings.store_url)
+    async with AsyncExitStack() as closing:
+        closing.push_async_callback(store.close)
+        tools = {name: tool.declaration for name, tool in TOOLS.items()}
+        call_model = CallModel(store, settings.declared.providers, tools)
+        closing.push_async_callback(call_model.close)
+        await call_model.warm()
+        await ensure_search_attributes(client)
+        yield build_workers(settings, client, store, call_model)
+
+
+def build_workers(settings: Settings, client: Client, store: Store, call_model: CallModel) -> tuple[Worker, Worker]:
+    """The worker of the shared task queue, and the one of this machine's workspaces."""
+    declared = settings.declared
+    workspaces = Workspaces(declared.workspace_root, declared.workspaces)
+    queue = workspace_queue(settings.task_queue, declared.workspace_root)
+    preparer = Preparer(
+        store=store,
+        declared=declared,
+        workspaces=workspaces,
+        tools=TOOLS,
+        queue=queue,
+        search_attributes=partial(existing_search_attributes, client),
+    )
+    in_workspace = (ToolRunner(store, workspaces).run_tool, GateRunner(store, declared.gates, workspaces).run_gate)
+    anywhere = (
+        preparer.prepare,
+        call_model.call_model,
+        NoteWriter(store).append,
+        JournalWriter(store).write_journal,
+        AnswerReader(store).read_answer,
+    )
+    shared = _worker(client, settings.task_queue, (*anywhere, *in_workspace), workflows=(AgentWorkflow,))
+    return shared, _worker(client, queue, in_workspace)
+
+
+def _worker(client: Client, queue: str, activities: Sequence[Activity], workflows: Sequence[type] = ()) -> Worker:
+    return Worker(
+        client,
+        task_queue=queue,
+        activities=activities,
+        workflows=workflows,
+        max_concurrent_activities=MAX_ACTIVITIES,
+        max_heartbeat_throttle_interval=HEARTBEAT,
+        default_heartbeat_throttle_interval=HEARTBEAT,
+        sticky_queue_schedule_to_start_timeout=STICKY,
+        graceful_shutdown_timeout=GRACE,
+    )
+
+
+def main() -> int:
+    """Run a worker with no arguments. Exit code 0 stopped, 1 it cannot run here or failed, 2 the settings are wrong."""
+    try:
+        settings = load_settings()
+    except SettingsError as error:
+        return _say(str(error), 2)
+    configure_logging()
+    try:
+        asyncio.run(_main(settings))
+    except (CannotRun, StoreUnavailable) as error:
+        return _say(str(error), 1)
+    except Exception:  # noqa: BLE001 - see below
+        # The named boundary of the process: a traceback would quote content, so its types and place are logged.
+        _log.exception("worker.failed")
+        return 1
+    return 0
+
+
+async def _main(settings: Settings) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, _stop_once, loop, number, stop)
+    client = await connect(ClientConfig.load_client_connect_config())
+    await run_worker(settings, client, stop=stop)
+
+
+def _stop_once(loop: asyncio.AbstractEventLoop, number: int, stop: asyncio.Event) -> None:
+    """The first signal stops in good order; the same again ends the process at once."""
+    loop.remove_signal_handler(number)
+    stop.set()
+
+
+def _say(line: str, code: int) -> int:
+    sys.stderr.write(f"endstop worker: {line}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
