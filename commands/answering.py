@@ -134,6 +134,7 @@ def _checked(shape: TypeAdapter[Any], body: dict[str, Any], subject: str) -> dic
 async def send_answer(client: "Client", run: str, question: tuple[str, str], body: dict[str, Any]) -> None:
     """Send update `answer`, bound to (intervention id, digest). Refused: the run's own reason, in one line."""
     from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
+    from temporalio.exceptions import ApplicationError
 
     message = {"intervention": question[0], "digest": question[1], **body, "by": me(), "door": "cli"}
     handle: Any = client.get_workflow_handle(run)
@@ -141,7 +142,8 @@ async def send_answer(client: "Client", run: str, question: tuple[str, str], bod
         try:
             await handle.execute_update(UPDATE_ANSWER, message, rpc_timeout=timedelta(seconds=ANSWER_S))
         except WorkflowUpdateFailedError as error:
-            raise Refused(f"run {run!r} refused the answer: {flat(error.cause)}") from error
+            reason = error.cause.message if isinstance(error.cause, ApplicationError) else error.cause
+            raise Refused(f"run {run!r} refused the answer: {flat(reason)}") from error
         except WorkflowUpdateRPCTimeoutOrCancelledError as error:
             raise Refused(
                 f"run {run!r}: nobody took the answer within {ANSWER_S:g} s, and it may still be taken: "

@@ -171,11 +171,9 @@ async def _act(stage: Stage, things: Opened) -> int:
 async def _guidance() -> str:
     """The visitor's words on a terminal, the tour's own elsewhere."""
     if sys.stdin.isatty():
+        words = f"Tell the model something, or press Enter for:\n  {GUIDANCE}"
         typed: str = await asyncio.to_thread(
-            click.prompt,
-            f"Tell the model something, or press Enter for:\n  {GUIDANCE}\n",
-            default=GUIDANCE,
-            show_default=False,
+            click.prompt, words, default=GUIDANCE, show_default=False, prompt_suffix="\n> "
         )
         return typed
     click.echo(f'Nobody can type here, so the tour does:\n\n$ endstop answer {RUN} guide --text "{GUIDANCE}"\n')

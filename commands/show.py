@@ -1,5 +1,6 @@
 """One run on a page: where it stands, what it tried, what it asks and how to answer. Pure: a view in, text out."""
 
+import math
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -8,7 +9,7 @@ from commands.answering import how_to_answer
 from commands.runs import Unfinished, View
 from commands.tables import plain, table
 from commands.tallies import GateTally, TargetTally, TimeSpent, gates, targets, time_spent
-from commands.words import counted, narrate, seconds
+from commands.words import counted, narrate, place, seconds
 from workflows.messages import Asked, Status
 
 
@@ -64,11 +65,11 @@ def clock(at: float | None) -> str:
 
 
 def doing(status: Status, now: float) -> str:
-    """What the run does now, with a countdown where it waits for a known time."""
+    """What the run does now, in whole seconds: a countdown where it waits for a known time, else since when."""
     if status.until is not None and status.until > now:
-        return f"{status.doing or 'waiting'}, {seconds((status.until - now) * 1_000)} left"
-    since = f" for {seconds(max(0, now - status.since) * 1_000)}" if status.since else ""
-    return f"{status.doing}{since}" if status.doing else ""
+        return f"{status.doing or 'waiting'}, {seconds(math.ceil(status.until - now) * 1_000)} left"
+    whole = int(now - status.since) if status.since else 0
+    return f"{status.doing} for {seconds(whole * 1_000)}" if whole > 0 and status.doing else status.doing
 
 
 def _head(view: View, now: float) -> str:
@@ -83,7 +84,7 @@ def _head(view: View, now: float) -> str:
 
 def unfinished_line(one: Unfinished) -> str:
     """A trip that was cut off: the provider may have done, and billed, the work."""
-    return f"{one.id} {one.target} was under way and never ended: outcome unknown, it may have been paid"
+    return f"{place(one.id)} {one.target} was under way and never ended: outcome unknown, it may have been paid"
 
 
 def _numbers(status: Status) -> list[str]:

@@ -31,12 +31,12 @@ ONE_DIGIT_S = 10
 
 
 def seconds(milliseconds: float) -> str:
-    """A length of time for people: "350 ms", "1.5 s", "16 s", "4 min 30 s", "2 h 5 min"."""
+    """A length of time for people: "350 ms", "1.5 s", "2 s", "16 s", "4 min 30 s", "2 h 5 min"."""
     in_seconds = milliseconds / SECOND_MS
     if in_seconds < 1:
         return f"{round(milliseconds)} ms"
     if in_seconds < ONE_DIGIT_S:
-        return f"{in_seconds:.1f} s"
+        return f"{in_seconds:.1f} s".replace(".0 s", " s")
     minutes, rest = divmod(round(in_seconds), 60)
     if not minutes:
         return f"{rest} s"
@@ -54,9 +54,12 @@ def counted(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
-def place(record: AttemptRecord) -> str:
-    """Where an attempt stands in its run: turn, call, attempt, each from 1."""
-    return f"t{record.turn}.c{record.call}.a{record.attempt}"
+def place(attempt_id: str) -> str:
+    """Where an attempt stands in its run, by its id: turn, call, attempt, each from 1; an old id stays as it is."""
+    numbers = attempt_id.split(".")
+    if len(numbers) != len("tca"):
+        return attempt_id or "an attempt without id"
+    return ".".join(letter + number for letter, number in zip("tca", numbers, strict=True))
 
 
 def narrate(entries: Sequence[Entry], aside: Iterable[SetAside] = ()) -> Iterator[tuple[int, str]]:
@@ -114,17 +117,17 @@ def _people_and_run(
         case EvidenceRecord():
             return f"gate {record.gate}: evidence recorded by {record.by} for {record.fingerprint[:8]}; no count falls"
         case CaptureChanged():
-            return f"captured request of {record.attempt_id} is now {record.status} by {record.by}"
+            return f"captured request of {place(record.attempt_id)} is now {record.status} by {record.by}"
         case _:
             assert_never(record)
 
 
 def _attempt(record: AttemptRecord, wait_ms: int | None) -> str:
-    start = f"{place(record)} {record.provider}:{record.model}"
+    start = f"{place(record.id)} {record.provider}:{record.model}"
     took = seconds(record.duration_ms)
     failed = record.failed
     if record.recovered:
-        return f"{start} found the stored answer of {record.recovered}; nothing was sent"
+        return f"{start} found the stored answer of {place(record.recovered)}; nothing was sent"
     if failed is None:
         return f"{start} answered in {took} ({record.finish_reason or 'finish unknown'})"
     doubt = ", outcome unknown: it may have been paid" if record.outcome_unknown else ""
@@ -158,7 +161,7 @@ def _wait_after(entries: Sequence[Entry], at: int) -> int | None:
 def _usage(record: UsageRecord) -> str:
     cost = "price unknown" if record.cost_usd is None else f"{record.cost_usd:.4f} USD"
     estimated = ", estimated" if record.estimated else ""
-    return f"{record.attempt_id} used {record.input_tokens} tokens in, {record.output_tokens} out, {cost}{estimated}"
+    return f"{place(record.attempt_id)} used {record.input_tokens} tokens in, {record.output_tokens} out, {cost}{estimated}"
 
 
 def _failover(record: FailoverRecord) -> str:
