@@ -19,7 +19,7 @@ from activities.client import Came, ModelClient, NothingCame, Request
 from activities.contract import CALL_MODEL, ModelCall, ModelReply
 from activities.declared import Provider, ToolDeclaration
 from activities.evidence import cancelled, failure_of, no_key, no_provider
-from activities.heartbeat import heartbeats
+from activities.heartbeat import EVERY_S, heartbeats
 from activities.identity import answer_key
 from activities.kept import CallStore, Kept
 from activities.masking import masked
@@ -48,6 +48,7 @@ class CallModel:
         tools: Mapping[str, ToolDeclaration],
         *,
         connect: Callable[[Provider], ModelClient] = _connect,
+        beat_s: float = EVERY_S,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -55,6 +56,7 @@ class CallModel:
         self._providers = providers
         self._tools = tools
         self._connect = connect
+        self._beat_s = beat_s
         self._clock = clock
         self._now = now
         self._clients: dict[str, ModelClient] = {}
@@ -76,7 +78,7 @@ class CallModel:
     async def call_model(self, call: ModelCall) -> dict[str, Any]:
         """Return a `ModelReply` in its smallest form. Failures of a provider are values; failures of ours raise."""
         attempt = Attempt(call, self._clock)
-        async with heartbeats(attempt.progress):
+        async with heartbeats(attempt.progress, self._beat_s):
             try:
                 reply = await self._carried_out(attempt)
             except asyncio.CancelledError:
