@@ -161,7 +161,8 @@ def _wait_after(entries: Sequence[Entry], at: int) -> int | None:
 def _usage(record: UsageRecord) -> str:
     cost = "price unknown" if record.cost_usd is None else f"{record.cost_usd:.4f} USD"
     estimated = ", estimated" if record.estimated else ""
-    return f"{place(record.attempt_id)} used {record.input_tokens} tokens in, {record.output_tokens} out, {cost}{estimated}"
+    tokens = f"{record.input_tokens} tokens in, {record.output_tokens} out"
+    return f"{place(record.attempt_id)} used {tokens}, {cost}{estimated}"
 
 
 def _failover(record: FailoverRecord) -> str:
