@@ -17,14 +17,15 @@ _MONTH: Final = "(" + "|".join(_MONTHS) + ")"
 
 STAMP: Final = re.compile(
     r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?\]?:? ?|"
-    r"^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=\S)"
+    r"^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=\S)",
+    re.MULTILINE,
 )
 """A stamp before a line, with the one blank that parts it from the text (the rest is indentation)."""
 
 _ISO: Final = re.compile(
     r"\b(\d{4})([-/])(\d\d)[-/](\d\d)(?:[T _]\d\d[:_-]\d\d(?:[:_-]\d\d(?:[.,_]\d{1,9})?)?(?:\.{3})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?(?!\d)"
 )
-_MAIL: Final = re.compile(rf"\b(?:\w{{3}}, )?(\d\d?)[ /-]{_MONTH}[ /-](\d{{4}})[ :]\d\d:\d\d:\d\d(?: (?:GMT|UTC|[+-]\d{{4}}))?")
+_MAIL: Final = re.compile(rf"\b(?:\w{{3}}, )?(\d\d?)[ /-]{_MONTH}[ /-](\d{{4}})(?: |::?)\d\d:\d\d:\d\d(?:\.\d{{1,9}})?(?: (?:GMT|UTC|[+-]\d{{4}}))?")
 _SYSLOG: Final = re.compile(rf"\b(?:\w{{3}} )?{_MONTH} +(\d\d?) \d\d:\d\d:\d\d(?: (?:\w{{3,4}} )?(\d{{4}}))?\b")
 _LONG: Final = re.compile(rf"\b{_MONTH} (\d\d?), (\d{{4}}),? \d\d?:\d\d:\d\d(?: [AP]M)?")
 _EPOCH: Final = re.compile(r"(?<![\w.])(\d{10})(\d{3}|\d{6}|\d{9})?(\.\d+)?(?![\w.])")

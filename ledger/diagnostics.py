@@ -36,7 +36,7 @@ _SHAPES: Final = tuple(
     re.compile(pattern)
     for pattern in (
         rf"^\s*{_TOOL}{_PATH}:(?P<at>\d+(?::\d+)?)(?:-\d+(?::\d+)?)?(?::| -| •)?\s+(?:- )?(?P<said>\S.*)$",
-        rf"^\s*{_TOOL}{_PATH}\((?P<at>\d+(?:,\d+){{0,3}})\) ?: (?P<said>\S.*)$",
+        rf"^\s*{_TOOL}{_PATH}\((?P<at>\d+(?:, ?\d+){{0,3}})\) ?:? (?P<said>\S.*)$",
         rf"^{_TOOL}{_PATH}: line (?P<at>\d+): (?P<said>.+)$",
         rf"^{_PATH}: (?P<at>\d+): (?P<said>.+)$",
         rf"^{_TOOL}{_PATH}:\[(?P<at>\d+,\d+)\] (?P<said>.+)$",
@@ -46,7 +46,7 @@ _SHAPES: Final = tuple(
 _LISTED: Final = re.compile(r"^\s+(?P<at>\d+(?::\d+)?)\s+(?P<said>(?:error|warning|info|✖|⚠|×).*)$", re.IGNORECASE)
 _HEADING: Final = re.compile(r"^(?:File \")?((?:\./|/)?[\w@./+-]*[\w+-]\.\w{1,8})(?:(?::\d+){1,2}:|\", line \d+, characters .*:)?$")
 _POSITION: Final = re.compile(r"(?:-->|:::|┌─|─\[|\bat|\bin|\bon|File)\s+\"?([\w@./+-]*[\w+-]\.\w{1,8})\"?(?::\d+|,? line \d+)")
-_ARROW: Final = re.compile(r"^\s*(?:-->|┌─|╭─+\[|╭▸|,-\[) ?([\w@./+-]+):(\d+(?::\d+)?)")
+_ARROW: Final = re.compile(r"^\s*+(?:-->|┌─|╭─+\[|╭▸|,-\[) ?([\w@./+-]+):(\d+(?::\d+)?)")
 
 _NAMES: Final = re.compile(r"(?:^|/)(?:[A-Z]\w*file|makefile|configure)$|/|\.[A-Za-z]\w{0,9}$")
 _HOST: Final = re.compile(r"^[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|local|internal|dev|svc|invalid|test|example|lan)$")
@@ -69,22 +69,23 @@ _LEVELS: Final = {
     "remark": Severity.ADVICE,
     "notice": Severity.ADVICE,
 }
-_WARNS: Final = re.compile(r"^\s*(?:\[?\w+\]? )?(?:\[?warn(?:ing)?\b|\w*Warning\b|notice\b)|^[\w:./ -]{0,80}\b(?:NOTICE|\w+Warning|WARNING|warning):")
-_ADVISES: Final = re.compile(r"^\s*[|=]?\s*=?\s*(?:note|hint|help|info|debug|tip|suggestion)\b\s*:", re.IGNORECASE)
+_WARNS: Final = re.compile(r"^\s*+(?:\[?\w+\]? )?(?:\[?warn(?:ing)?\b|\w*Warning\b|notice\b)|^[\w:./ -]{0,80}\b(?:NOTICE|\w+Warning|WARNING|warning):")
+_ADVISES: Final = re.compile(r"^\s*+[|=]?\s*=?\s*(?:note|hint|help|info|debug|tip|suggestion)\b\s*:", re.IGNORECASE)
 _COUNTS: Final = re.compile(
-    r"^\W*(?:found |generated |tests?(?: suites| files| run)?:? |total:? |result: |FAILED \(|failed:? )?"
+    r"^\W*(?:(?:ERROR|WARN(?:ING)?)\W+)?(?:found |generated |tests?(?: suites| files| run)?:? |total:? |result: |FAILED \(|failed:? )?"
     r"(?:\d+|no|some|one)\b[\w ,;/|()-]*\b(?:errors?|warnings?|fail(?:ed|ures?|ing)?|problems?|issues?|passed|passing|examples?|"
-    r"assertions|tests?|runs|violations|offenses?|incomplete|fixable)\b|^\s*(?:Tests?|Test Suites|Snapshots|Time|Duration|Test Files|"
-    r"Start at|Ran all|Finished|Tests run|Ran \d+)\b(?=[: ]).*\d|^\W*(?:FAILED|FAILURES!*|FAIL|Failed|ERRORS?|Build failed|BUILD FAILED)\W*$|"
+    r"assertions|tests?|runs|violations|offenses?|incomplete|fixable)\b|^\s*+(?:Tests?|Test Suites|Snapshots|Time|Duration|Test Files|"
+    r"Start at|Ran all|Finished|Tests run)\b(?=[: ]).*\d|^\s*Ran \d+ |^\W*(?:FAILED|FAILURES!*|FAIL|Failed|ERRORS?|Build failed|BUILD FAILED)\W*$|"
     r"\bdue to \d+ previous|^\W*(?:failures?|errors?|failed)\W+\d+\b|\bgenerated \d+ warning|^FAILED \(\w+=\d+|rated at [\d.-]+/10|"
     r"^ninja: build stopped|errors? (?:prevented|occurred)|^Some errors have detailed|\byou failed \d+|^ERROR SUMMARY|"
-    r"^\s*(?:checked|scanned|processed|analy[sz]ed|compiled|linted|inspected|total|took|elapsed)\b.*\d|\bFiles=\d|^Failed \d+/\d+|"
-    r"\bactionable tasks?:|^\s*[#ℹ] \w+ \d|^BUILD FAILED",
+    r"^\s*+(?:checked|scanned|processed|analy[sz]ed|compiled|linted|inspected|total|took|elapsed)\b.*\d|\bFiles=\d|^Failed \d+/\d+|"
+    r"\bactionable tasks?:|^\s*+[#ℹ] \w+ \d|^BUILD FAILED",
     re.IGNORECASE,
 )
 _TALLY: Final = re.compile(
     r"\b\d+ (?:tests? )?(?:pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|skip(?:ped)?|ok|errors?|warnings?|tests?|total|todo|pending|ignored)\b|"
-    r"\b(?:pass(?:ed)?|failed|failures|skipped|ok|errors|warnings|tests?(?: cases)?|total|assertions|changed|ignored)\s*[:=]\s*\d+",
+    r"\b(?:pass(?:ed)?|succeeded|failed|failures|skipped|cancell?ed|pending|ok|errors|warnings|tests?(?: cases)?|total|assertions|changed|"
+    r"ignored)\s*[:= ]\s*\d+",
     re.IGNORECASE,
 )
 _ERRS: Final = re.compile(
@@ -98,7 +99,10 @@ _ERRS: Final = re.compile(
     r"\bsecurity\b|\bvulnerab|^HTTP/\S+ [45]\d\d|\bexit(?:ed)?(?: with)?(?: code| status)? [1-9]",
     re.IGNORECASE,
 )
-_LOUD: Final = re.compile(r"^\s*(?:[\w.-]+: )?(?:fatal|error|err|panic|E)\b", re.IGNORECASE)
+_LOUD: Final = re.compile(r"^\s*+(?:[\w.-]+: )?(?:fatal|error|err|panic|E)\b", re.IGNORECASE)
+_FRAME_TAIL: Final = re.compile(r"in\b[ `']|\+0x|[A-Z][\w.]*/\d$")
+"""What follows `file:line:` in a stack frame, not in a message."""
+
 UNQUOTED: Final = re.compile(r"^TS\d+$")
 """Codes of tools that quote source on a terminal only: the same error with and without it is the same error."""
 
@@ -131,7 +135,7 @@ def diagnostic_of(line: str, heading: str = "") -> Diagnostic | None:
         return None
     for shape in _SHAPES:
         found = shape.match(line)
-        if found and _is_file(found["path"]) and not re.match(r"in\b[ `']", found["said"]):
+        if found and _is_file(found["path"]) and not _FRAME_TAIL.match(found["said"]):
             return _graded(found["path"], found["at"], found["said"])
     listed = _LISTED.match(line) if heading else None
     return _graded(heading, listed["at"], listed["said"]) if listed else None

@@ -44,37 +44,38 @@ _P: Final = r"([^\s:()'\"|]+?)"
 _FRAMES: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        r"^\s*File \"([^\"]+)\", line \d+(?:, in (.+))?",
-        r"^\s*at (?:async )?(?P<f>[^()]+?)(?: \[as \w+\])? \((?P<p>[^()]+?)(?::\d+){0,2}\)$",
-        r"^\s*at (?:async )?(?P<f>[^()]+\(.*\)) in (?P<p>\S+?):line \d+",
-        r"^\s*at (?:async )?(?P<p>\S+?)(?::\d+){1,2}$",
-        r"^\s*(?P<f>[\w.<>$ ]+?)(?: \[as \w+\])? \((?P<p>[^()]+?):\d+:\d+\)$",
-        r"^\s*#\d+ +(?:0x[0-9a-f]+ )?in (?P<f>.+?) \(?(?P<p>[^\s()]+?)(?:[:+][\dxa-f]+){0,2}\)?$",
-        r"^\s*#\d+ (?P<p>[^\s()]+)\(\d+\): (?P<f>.+)$",
-        r"^\s*(?:from |# |\s)?" + _P + r":\d+:in [`'](?P<f>[^']+)'",
-        r"^\t(?P<p>/\S+\.go):\d+(?: \+0x[0-9a-f]+)?$",
-        r"^\s*" + _P + r":\d+: in (?P<f>.+)$",
-        r"^\s*[❯›→] (?:(?P<f>[\w.<>]+) )?" + _P + r":\d+(?::\d+)?$",
-        r"^\s*(?:at|by) 0x[0-9A-F]+: (?P<f>.+?) \((?:in )?(?P<p>[^():]+)(?::\d+)?\)$",
-        r"^\s*@ (?:\w+ )?(?P<p>[^\s:]+):\d+$",
-        r"^\s*\((?:\w+ [\d.]+)\) (?P<p>\S+?):\d+: (?P<f>.+)$",
-        r"^\s*# " + _P + r":\d+(?::in .*)?$",
+        r"^\s*+File \"([^\"]+)\", line \d+(?:, in (.+))?",
+        r"^\s*+at (?:async )?(?P<f>[^()]+?)(?: \[as \w+\])? \((?P<p>[^()]+?)(?::\d+){0,2}\)$",
+        r"^\s*+at (?:async )?(?P<f>[^()]+\(.*\)) in (?P<p>\S+?):line \d+",
+        r"^\s*+at (?:async )?(?P<p>\S+?)(?::\d+){1,2}$",
+        r"^\s*+(?P<f>[\w.<>$ ]+?)(?: \[as \w+\])? \((?P<p>[^()]+?):\d+:\d+\)$",
+        r"^\s*+#\d+ +(?:0x[0-9a-f]+ )?in (?P<f>.+?) \(?(?P<p>[^\s()]+?)(?:[:+][\dxa-f]+){0,2}\)?$",
+        r"^\s*+#\d+ (?P<p>[^\s()]+)\(\d+\): (?P<f>.+)$",
+        r"^\s*+(?:from |# |\s)?" + _P + r":\d+:in [`'](?P<f>[^']+)'",
+        r"^\s+(?P<p>\S+\.go):\d+(?: \+0x[0-9a-f]+)?$",
+        r"^\s*+(?P<p>\S+\.exs?):\d+: (?P<f>[A-Z][\w.]*/\d)$",
+        r"^\s*+" + _P + r":\d+: in (?P<f>.+)$",
+        r"^\s*+[❯›→] (?:(?P<f>[\w.<>]+) )?" + _P + r":\d+(?::\d+)?$",
+        r"^\s*+(?:at|by) 0x[0-9A-F]+: (?P<f>.+?) \((?:in )?(?P<p>[^():]+)(?::\d+)?\)$",
+        r"^\s*+@ (?:\w+ )?(?P<p>[^\s:]+):\d+$",
+        r"^\s*+\((?:\w+ [\d.]+)\) (?P<p>\S+?):\d+: (?P<f>.+)$",
+        r"^\s*+# " + _P + r":\d+(?::in .*)?$",
     )
 )
-_CALLED: Final = re.compile(r"^\s*(?:\d+: |\[\d+\] )|^(?=[\w./*()-]+\(.*\)$)|^(?=created by )")
+_CALLED: Final = re.compile(r"^\s*+(?:\d+: |\[\d+\] )|^\s*+(?=[\w./*()-]+\(.*\)$)|^(?=created by )")
 """A function on the line above its file: Rust's and Julia's numbered ones, Go's with arguments."""
 
-_FRAME_HINT: Final = re.compile(r"^\s*(?:File \"|at |by 0x|@ |#\d| ?# |from |[❯›→] |\(\w)|:\d|\(.*\d\)$")
-_CARET: Final = re.compile(r"^\s*(?:\d+ ?)?[|│·:]?[\s|│·╵]*(?:\^[\^~\-]*|~+\^?~*|─*┬─*|[━▲^]+)(?=\s|$)")
+_FRAME_HINT: Final = re.compile(r"^\s*+(?:File \"|at |by 0x|@ |#\d| ?# |from |[❯›→] |\(\w)|:\d|\(.*\d\)$")
+_CARET: Final = re.compile(r"^\s*+(?:\d+ ?)?[|│·:]?[\s|│·╵]*+(?:\^[\^~\-]*|~+\^?~*|─*┬─*|[━▲^]+)(?=\s|$)")
 _POINTERS: Final = "^~━▲┬"
-_GUTTER: Final = re.compile(r"^\s*(?:(>)\s*)?\d+(?: ?[|│▏┆]|:(?!\d)|\t|\s\s)|^\s*[|│┆·]")
+_GUTTER: Final = re.compile(r"^\s*+(?:(>)\s*)?\d+(?: ?[|│▏┆]|:(?!\d)|\t|\s\s)|^\s*+[|│┆·]")
 _NOISE: Final = re.compile(
-    r"\bPASS(?:ED)?\b|\.\.\. ?ok\b|\[ +OK +\]|\[ RUN +\]|^\s*(?:\[?(?:INFO|DEBUG|TRACE)\b|[\u2713\u2714√✓✔]|ok\b|\d+(?:\.\d+)?%|[-=_*~─━⎯─. #+]{5,}$|goroutine \d+|"
+    r"\bPASS(?:ED)?\b|\.\.\. ?ok\b|\[ +OK +\]|\[ RUN +\]|^\s*+(?:\[?(?:INFO|DEBUG|TRACE)\b|[\u2713\u2714√✓✔]|ok\b|\d+(?:\.\d+)?%|[-=_*~─━⎯─. #+]{5,}$|goroutine \d+|"
     r"\[Previous line repeated|During handling of|The above exception|Stack ?trace:?$|stack backtrace:|Traceback|"
     r"hint:|help:|note: (?:run with|this error originates)|For (?:more|further) information|Run with|See also|=== |"
     r"(?:Compiling|Download|Fetching|Resolving|Collecting|Installing|Building|Linking|Updating|Preparing|Using cached|Running|Checking|"
     r"Looking|Processing|Generating|Copying|Starting|\$ |\[\d+/\d+\] )(?!.*(?:fail|error|cannot|not found))|I\d{4} \d\d:\d\d|(?:date|server|via|age|etag|set-cookie|x-[\w-]+|cf-[\w-]+|content-length|last-modified|expires|"
-    r"connection|keep-alive|vary|request-id): |exit status|(?:-->|:::|┌─|╭─+\[|╭▸|╰──+|╵)|.{0,60}ms: (?:Mark|Scav)|\.\.\. \d+ more|thrown in|A complete log of this run)|[█▉━]{4,}|--:--:--",
+    r"connection|keep-alive|vary|request-id): |exit status|(?:-->|:::|┌─|╭─+\[|╭▸|╰──+|╵)|.{0,60}ms: (?:Mark|Scav)|\.\.\. \d+ more|thrown in|\d+/\d+ \[[=#>. -]{5,}\]|A complete log of this run)|[█▉━]{4,}|--:--:--",
     re.IGNORECASE,
 )
 
@@ -112,6 +113,14 @@ def frame_of(line: str) -> tuple[str, str] | None:
     return None
 
 
+def is_call(lines: Sequence[str], index: int) -> bool:
+    """A function whose file stands on the next line."""
+    if index + 1 >= len(lines) or not _CALLED.match(lines[index]) or frame_of(lines[index]):
+        return False
+    below = frame_of(lines[index + 1])
+    return below is not None and not below[1]
+
+
 def is_own(path: str, function: str = "") -> bool:
     """The project's own code: not a language's library, not a dependency, not the runner."""
     return not _FOREIGN.search(path) and not _FOREIGN.search(function)
@@ -138,7 +147,7 @@ def condense(lines: Sequence[str], mask: Callable[[str], str]) -> tuple[str, str
         if index <= skip or not line.strip():
             continue
         following = lines[index + 1] if index + 1 < len(lines) else ""
-        if _CALLED.match(line) and (below := frame_of(following)) and not below[1] and not frame_of(line):
+        if (below := frame_of(following)) and is_call(lines, index):
             frames.extend(_own((below[0], _CALLED.sub("", line))))
             skip = index + 1
             continue

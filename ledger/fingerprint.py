@@ -14,9 +14,10 @@ from typing import Final
 from ledger.failing_items import Item
 from ledger.masks import mask
 from ledger.model import Frozen
-from ledger.output_lines import lines_of
-from ledger.readings import read_generic
+from ledger.output_lines import cleaned, lines_of
+from ledger.readings import Mask, read_generic
 from ledger.report_forms import read_reports
+from ledger.structured_reports import read_structured
 
 VERSION: Final = 1
 """Raise it when a change gives other digests to the same text: fingerprints of two versions never compare equal."""
@@ -47,10 +48,17 @@ def fingerprint(output: str, *, exit_code: int = 1, root: str = "", at: datetime
             masked[text] = mask(text, at)
         return masked[text]
 
-    lines = lines_of(output, root)
-    read = read_reports(lines, remember) or read_generic(lines, remember)
-    items = tuple(sorted(read, key=_canonical))
+    text = cleaned(output, root)
+    items = tuple(sorted(_read(text, remember), key=_canonical))
     return Fingerprint(version=VERSION, exact=_exact(items, exit_code), family=_family(items), items=items)
+
+
+def _read(text: str, masked: Mask) -> tuple[Item, ...]:
+    """The tool's own structure where it is known, the generic reading otherwise."""
+    if items := read_structured(text, masked):
+        return items
+    lines = lines_of(text)
+    return read_reports(lines, masked) or read_generic(lines, masked)
 
 
 def _exact(items: Sequence[Item], exit_code: int) -> str:

@@ -22,8 +22,8 @@ _USER_SPACE: Final = range(0x5500_0000_0000, 0x8000_0000_0000)
 """Where Linux x86-64 puts code and heap: `id(x)` in CPython is such an address written in decimal."""
 
 _ASSERTION: Final = re.compile(
-    r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*[Rr]eceived\b|\(received\)|^\s*(?:left|right|got|want)\b|\bwant\b|\bto (?:be|equal)\b|"
-    r"^\s*[+-] "
+    r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*+[Rr]eceived\b|\(received\)|^\s*+(?:left|right|got|want)\b|\bwant\b|\bto (?:be|equal)\b|"
+    r"^\s*+[+-] "
 )
 _LIMIT: Final = re.compile(r"time(?:d[ -]?)?[ -]?out|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE)
 
@@ -85,6 +85,8 @@ _PATTERNS: Final = (
     ),
     _Mask(pattern=re.compile(r"@reproduce_failure\(.*"), put="@reproduce_failure", values=True),
     _Mask(pattern=re.compile(r"\b((?:[a-z]{2,12}[_-]){1,2})([A-Za-z0-9]{12,})\b"), put=_prefixed_id, values=True),
+    _Mask(pattern=re.compile(r"<\d+\.\d+\.\d+>"), put="<pid>", values=True),
+    _Mask(pattern=re.compile(r"-(?=[a-z0-9]*\d)[a-z0-9]{8,10}-[a-z0-9]{5}\b"), put="-<id>", values=True),
     _Mask(pattern=re.compile(r"\b(?:[0-9a-f]{7,64}|[0-9A-F]{12,64})\b"), put=_id_like, values=True),
     _Mask(pattern=re.compile(r"\b[A-Za-z0-9+/]{32,}(?![A-Za-z0-9+/])={0,2}"), put=_id_like, values=True),
     _Mask(pattern=re.compile(r"(?<![\w.])\d{14,15}(?![\w.])"), put=_big_number, values=True),
@@ -100,7 +102,7 @@ _PATTERNS: Final = (
     ),
     _Mask(pattern=re.compile(r"\[gw\d+\] ?|\[ *\d+%\]|\(\d+ tests?\b[^)]*\)"), put=""),
     # bash names the dead child by pid before the signal's word
-    _Mask(pattern=re.compile(r"^\s*\d+ (?=[A-Z][a-z]+\b)"), put=""),
+    _Mask(pattern=re.compile(r"^\s*+\d+ (?=[A-Z][a-z]+\b)"), put=""),
     _Mask(
         pattern=re.compile(r"\b(again|retry|retrying|retries|wait|waiting)( in| after| for)? \d+(?:\.\d+)? ?(?:ms|s|m|seconds?)\b"),
         put=r"\1 <duration>",
@@ -121,7 +123,18 @@ _PATTERNS: Final = (
     _Mask(
         pattern=re.compile(r"(\b\w*(?:_id|Id|ID)\b|\bid\b|\bcontent-length)(['\"]?\s?[:=]\s?['\"]?)\d{3,}"), put=r"\1\2<id>"
     ),
-    _Mask(pattern=re.compile(r",? (?:at |on |near )?(?:line|column|col|char|offset|position)s?:? \d+(?:-\d+)?", re.IGNORECASE), put=""),
+    _Mask(
+        pattern=re.compile(
+            r",? ?(?:\b(?:at|on|near) )?\b(?:line|column|col|char|offset|position)s?(?::? |,)\d+(?:-\d+)?", re.IGNORECASE
+        ),
+        put="",
+        values=True,
+    ),
+    _Mask(pattern=re.compile(r"\b[LPC]: *\d+\b|(?<=\w) @ \d+$"), put="", values=True),
+    _Mask(
+        pattern=re.compile(r"\b((?:elapsed|duration|took|latency|wall_?time)\w*['\"]?\s?[:=]\s?)[\d.]+", re.IGNORECASE),
+        put=r"\1<duration>",
+    ),
     _Mask(pattern=re.compile(r"\((?:line|char|column) \d+\)|\(\d+[:,]\d+(?:-\d+)?\)"), put="", values=True),
     _Mask(pattern=re.compile(r"(\.\w{1,8}['\")\]]?|<\w+>|Makefile|Dockerfile):\d+(?::\d+)?\b"), put=r"\1", values=True),
     _Mask(pattern=re.compile(r"(?<= )\d+:\d+(?:-\d+(?=$| )|(?=: ))"), put=""),
@@ -133,6 +146,7 @@ _PATTERNS: Final = (
 _DURATION: Final = re.compile(
     r"(?<![\w.])(\d+(?:\.\d+)?) ?(ns|[uµ]s|ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?)\b(?! ?=)", re.IGNORECASE
 )
+_SPAN: Final = re.compile(r"(?<![\w.])(?:\d+[dhms]){2,}(?!\w)")
 _SIZE: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) ?([kKMGT]i?B)(/s)?\b")
 
 _AFTERTHOUGHT: Final = re.compile(r" \(?<duration>\)?$")
@@ -148,6 +162,7 @@ def _limit(found: re.Match[str]) -> str:
     return f"{float(found[1]):.1e} {found[2]}"
 
 
+_DIGIT: Final = re.compile(r"\d")
 _SET: Final = re.compile(r"\{([^{}\[\]()]*)\}")
 _ENUMERATION: Final = re.compile(r"(?<=: )[\w.'\"@/-]+(?:, [\w.'\"@/-]+)+$")
 
@@ -162,9 +177,10 @@ def _unordered(text: str) -> str:
 
 def mask(text: str, at: datetime | None = None) -> str:
     """Replace what varies between runs in one line. Values that an assertion compares are kept."""
-    text = _unordered(text)
-    if not any(c.isdigit() for c in text):
-        return text
+    return _unordered(_masked(text, at) if _DIGIT.search(text) else text)
+
+
+def _masked(text: str, at: datetime | None) -> str:
     text = mask_times(text, at)
     asserts = bool(_ASSERTION.search(text))
     for row in _PATTERNS:
@@ -173,5 +189,5 @@ def mask(text: str, at: datetime | None = None) -> str:
     if asserts:
         return text
     measured = _limit if _LIMIT.search(text) else _measured
-    return _AFTERTHOUGHT.sub("", _SIZE.sub(measured, _DURATION.sub(measured, text)))
+    return _AFTERTHOUGHT.sub("", _SIZE.sub(measured, _DURATION.sub(measured, _SPAN.sub("<duration>", text))))
 

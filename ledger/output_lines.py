@@ -21,16 +21,23 @@ LINE_TAIL: Final = 100
 
 _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]?[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9])")
 _CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
+_RUN: Final = re.compile(r"\s{160,}+")
 _DRAWN: Final = re.compile(r"^ {0,2}[│┃║╷╵╭╰┌└├┤╮╯]+[─━═]* ?|[ ]?[│┃║]$")
 _MARGIN: Final = re.compile(r"^\s*(?:\+(?:-\+-+ \d+ -+|-+(?: \d+ -+)?)?|\|)(?: |$)")
-_PREFIX: Final = re.compile(r"^(?:==\d+== ?|(?:#\d+ )?\d+\.\d{2,3} (?=\S)|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |##\[\w+\]|\[(?:ERROR|error)\] ?|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))")
+_PREFIX: Final = re.compile(r"^(?:==\d+== ?|(?:#\d+ )?\d+\.\d{2,3} (?=\S)|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |##\[\w+\]|\[(?:ERROR|error|info|warn)\] ?|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))")
 
 
-def lines_of(output: str, root: str = "") -> list[str]:
-    """Cap, clean and split an output. `root`, the checkout's folder, is cut off every path below it."""
+def cleaned(output: str, root: str = "") -> str:
+    """Cap an output, take colours and stamps off, and cut `root`, the checkout's folder, off every path below it."""
     text = _ESCAPE.sub("", _capped(output)).translate(_CONTROL)
-    text = _without_root(text, root.rstrip("/"))
-    lines = [_cut(line) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # twice: CI puts its stamp before the logger's own
+    return STAMP.sub("", STAMP.sub("", _without_root(text, root.rstrip("/"))))
+
+
+def lines_of(text: str) -> list[str]:
+    """Split a cleaned output into lines, none longer than 400 characters, without drawn frames."""
+    lines = [_cut(line) for line in text.split("\n")]
     return _ungrouped(lines) if "Exception Group" in text else lines
 
 
@@ -58,9 +65,9 @@ def _without_root(text: str, root: str) -> str:
 
 
 def _cut(line: str) -> str:
-    line = line.rstrip()
+    line = _RUN.sub(" " * 160, line.rstrip())
     if len(line) > LINE_HEAD + LINE_TAIL:
         line = f"{line[:LINE_HEAD]}…{line[-LINE_TAIL:]}"
     if not line:
         return line
-    return _PREFIX.sub("", _DRAWN.sub("", STAMP.sub("", STAMP.sub("", line))))
+    return _PREFIX.sub("", _DRAWN.sub("", line))

@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from ledger.diagnostics import UNQUOTED, Diagnostic, Severity, diagnostic_of, heading_of, headline_of, place_in, severity_of
-from ledger.failing_items import Item, condense, frame_of, is_caret, is_gutter, is_noise, statement_at
+from ledger.failing_items import Item, condense, frame_of, is_call, is_caret, is_gutter, is_noise, statement_at
 
 MAX_BLOCK: Final = 60
 """Lines that may belong to one failure."""
@@ -48,16 +48,18 @@ class Found(NamedTuple):
     where: str = ""
 
 
-_TRACEBACK: Final = re.compile(r"^\s*(?:(?:\w+ ){0,2}Traceback \(most recent call last\):|File \"[^\"]+\", line \d+$)")
+_TRACEBACK: Final = re.compile(r"^\s*+(?:(?:\w+ ){0,2}Traceback \(most recent call last\):|File \"[^\"]+\", line \d+$)")
 _EXCEPTION: Final = re.compile(r"^\s*([A-Za-z_][\w.]*(?:::\w+)*)(?: \[\w+\])?(?:: |:$|$)(.*)$")
 _NUMBERED: Final = re.compile(r"^( {0,4})\d{1,5}\) +(\S.*)$")
 _TAP: Final = re.compile(r"^(\s*)not ok\b(?: \d+)?(?: -)? ?(.*)$")
-_TAP_NOISE: Final = re.compile(r"^\s*(?:#? *duration_ms|type|location|failureType|\.\.\.|---|[\w]+: \|-?$|\d+\.\.\d+|at:|file:|line:)")
-_TRACE: Final = re.compile(r"^\s*(?:stack ?trace|stack backtrace|backtrace|call stack)\b.{0,20}$", re.IGNORECASE)
+_TAP_NOISE: Final = re.compile(r"^\s*+(?:#? *duration_ms|type|location|failureType|\.\.\.|---|[\w]+: \|-?$|\d+\.\.\d+|at:|file:|line:)")
+_ROW: Final = re.compile(r"^\s*\d+(?::\d+)?(?=\s{2,}\S)")
+_SECTION: Final = re.compile(r"^# (?:Subtest: )?([^\d\s].*)$")
+_TRACE: Final = re.compile(r"^\s*+(?:goroutine \d+|stack ?trace|stack backtrace|backtrace|call stack)\b.{0,20}$", re.IGNORECASE)
 _CAPTION: Final = re.compile(r"^[a-z][a-z ]{2,30}:$")
 _LABEL: Final = re.compile(
     r"^(?:DETAIL|LINE \d+|CONTEXT|STATEMENT|QUERY|Caused by|Reason|Cause|Expected|Received|Actual|Got|Want|left|right|"
-    r"Message|Details?|Key|Field|caused by|because)\b.{0,40}?:|^\s*[-+] +\S",
+    r"Message|Details?|Key|Field|caused by|because)\b.{0,40}?:|^\s*+[-+] +\S",
     re.IGNORECASE,
 )
 
@@ -65,30 +67,62 @@ _LABEL: Final = re.compile(
 def read_generic(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
     """The failing items of any output. A located item counts once a place, all others once."""
     found = _scan(lines, mask)
-    if not found:
+    best = min((one.tier for one in found), default=Tier.REST)
+    if best == Tier.REST:
         return _rest(lines, mask)
-    best = min(one.tier for one in found)
     return tuple({(one.item, one.where): one.item for one in found if one.tier == best}.values())
+
+
+class _Before(NamedTuple):
+    """What the lines above have set up."""
+
+    heading: str = ""
+    """The file last named on a line of its own, at line `under`."""
+    under: int = 0
+    section: str = ""
+    """TAP's comment over the results that follow."""
+    quoted: str = ""
+    """A statement that a caret pointed at, before any message."""
+    floor: int = 0
+    """Where the item last found ended."""
 
 
 def _scan(lines: Sequence[str], mask: Mask) -> list[Found]:
     found: list[Found] = []
-    index, heading, under, quoted, floor = 0, "", 0, "", 0
+    index, before = 0, _Before()
     while index < len(lines):
         line = lines[index]
         if not line or line.isspace():
             index += 1
             continue
-        if path := heading_of(line):
-            heading, under = path, index
-        one = None if _is_quoted(lines, index) else _read_at(lines, index, (heading, floor), mask)
+        before = _noted(lines, index, before, mask)
+        one = None if _is_quoted(lines, index) else _read_at(lines, index, before, mask)
         if one:
-            found.append(_under(_quoting(one, quoted), heading if index - under <= HEADING_REACH else "", mask))
-            quoted, floor = "", one.end
-        elif is_caret(line) and index:
-            quoted = mask(statement_at(lines[index - 1], line))
+            found.append(_placed(one, index, before, mask))
+            before = before._replace(quoted="", floor=one.end)
         index = max(one.end if one else 0, index + 1)
     return found
+
+
+def _noted(lines: Sequence[str], index: int, before: _Before, mask: Mask) -> _Before:
+    line = lines[index]
+    if path := heading_of(line):
+        return before._replace(heading=path, under=index)
+    if section := _SECTION.match(line):
+        return before._replace(section=section[1])
+    if is_caret(line) and index:
+        return before._replace(quoted=mask(statement_at(lines[index - 1], line)))
+    return before
+
+
+def _placed(one: Found, index: int, before: _Before, mask: Mask) -> Found:
+    """Give an item what stood above it: the statement node prints first, the file that heads a compiler's message."""
+    known: dict[str, str] = {}
+    if before.quoted and not one.item.source and one.tier == Tier.ERROR:
+        known["source"] = before.quoted
+    if one.item.kind == "line" and not one.item.place and index - before.under <= HEADING_REACH:
+        known["place"] = mask(before.heading)
+    return one._replace(item=one.item.model_copy(update=known)) if known else one
 
 
 def _is_quoted(lines: Sequence[str], index: int) -> bool:
@@ -96,35 +130,20 @@ def _is_quoted(lines: Sequence[str], index: int) -> bool:
     return index + 1 < len(lines) and is_caret(lines[index + 1]) and not diagnostic_of(lines[index])
 
 
-def _under(one: Found, heading: str, mask: Mask) -> Found:
-    """Compilers that print the file first and say what is wrong some lines below."""
-    if not heading or one.item.place or one.item.kind != "line":
-        return one
-    return one._replace(item=one.item.model_copy(update={"place": mask(heading)}))
-
-
-def _quoting(one: Found, quoted: str) -> Found:
-    if not quoted or one.item.source or one.tier != Tier.ERROR:
-        return one
-    return one._replace(item=one.item.model_copy(update={"source": quoted}))
-
-
-def _read_at(lines: Sequence[str], index: int, before: tuple[str, int], mask: Mask) -> Found | None:
-    """Read one item at `index`. `before` is the file last named and where the item last found ended."""
-    heading, floor = before
+def _read_at(lines: Sequence[str], index: int, before: _Before, mask: Mask) -> Found | None:
     line = lines[index]
     if _TRACEBACK.match(line):
         return _traceback(lines, index, mask)
     if numbered := _NUMBERED.match(line):
         return _numbered(lines, index, numbered, mask)
     if tap := _TAP.match(line):
-        return _tap(lines, index, tap, mask)
+        return _tap(lines, index, tap, before.section, mask)
     if frame_of(line) and not diagnostic_of(line):
         return None
     following = lines[index + 1] if index + 1 < len(lines) else ""
-    if diagnostic := headline_of(line, following) or diagnostic_of(line, heading):
+    if diagnostic := headline_of(line, following) or diagnostic_of(line, before.heading):
         return _diagnostic(lines, index, diagnostic, mask)
-    return _said(lines, index, floor, mask)
+    return _said(lines, index, before.floor, mask)
 
 
 def indent(line: str) -> int:
@@ -178,7 +197,7 @@ def _numbered(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask)
     return Found(Tier.ERROR, item, end)
 
 
-def _tap(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask) -> Found:
+def _tap(lines: Sequence[str], index: int, head: re.Match[str], section: str, mask: Mask) -> Found:
     """`not ok N - name` with its comments or YAML. A parent that only sums up its children adds nothing."""
     end = index + 1
     while end < len(lines) and (not lines[end] or indent(lines[end]) > len(head[1]) or lines[end].startswith("#")):
@@ -189,7 +208,8 @@ def _tap(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask) -> F
     if any("subtestsFailed" in line for line in body):
         return Found(Tier.REST, Item(kind="suite", place=mask(head[2])), end)
     message, source, frames = condense([line for line in body if not _TAP_NOISE.match(line)], mask)
-    place = re.sub(r" # time=.*$", "", mask(head[2]))
+    title = re.sub(r" # time=.*$", "", mask(head[2]))
+    place = f"{mask(section)} > {title}" if section else title
     return Found(Tier.ERROR, Item(kind="test", place=place, message=message, source=source, frames=frames), end)
 
 
@@ -231,10 +251,12 @@ def _block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> 
     """Below a failing line: deeper indented lines, frames, quoted source, labelled details; blanks only between those."""
     depth = indent(lines[index])
     end = probe = index + 1
+    warns = severity_of(lines[index]) == Severity.WARNING
     while probe < min(len(lines), index + MAX_BLOCK):
         line = lines[probe]
         if line.strip():
-            if not _continues(lines, probe, depth) and not (paragraph and end == probe and not _starts(line)):
+            mild = warns and indent(line) > depth
+            if not mild and not _continues(lines, probe, depth) and not (paragraph and end == probe and not _starts(line)):
                 break
             end = probe + 1
         probe += 1
@@ -247,7 +269,7 @@ def _continues(lines: Sequence[str], probe: int, depth: int) -> bool:
         return True
     if diagnostic_of(line) or _NUMBERED.match(line) or _TAP.match(line) or _TRACEBACK.match(line):
         return False
-    if indent(line) > depth or frame_of(line) is not None:
+    if indent(line) > depth or frame_of(line) is not None or is_call(lines, probe):
         return True
     # `with expansion:` and the like: a word of the tool's own, then the values
     below = lines[probe + 1] if probe + 1 < len(lines) else ""
@@ -257,7 +279,8 @@ def _continues(lines: Sequence[str], probe: int, depth: int) -> bool:
 
 
 def _rest(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
-    """An output that names no failure is its own identity: each of its last lines."""
-    kept = [line for line in lines if line.strip() and not is_noise(line)][-MAX_REST:]
-    said = [" ".join(mask(line).split()) for line in kept]
+    """An output that names no failure is its own identity: each of its last lines, counts only if there is nothing else."""
+    kept = [line for line in lines if line.strip() and not is_noise(line)]
+    told = [line for line in kept if severity_of(line) != Severity.COUNT] or kept
+    said = [" ".join(mask(_ROW.sub("", line)).split()) for line in told[-MAX_REST:]]
     return tuple(Item(kind="line", message=line) for line in dict.fromkeys(said) if line)
