@@ -25,6 +25,7 @@ from ledger.answers import (
     StopRun,
     UseModel,
 )
+from ledger.calls import Turn
 from ledger.decisions import Ask, CallModel, Decision
 from ledger.interventions import (
     BARE,
@@ -226,14 +227,18 @@ def _granted(ledger: Ledger, asked: Intervention) -> Ledger:
         case NoProgress(gate=gate) | LedgerFull(gate=gate) | BudgetSpent(gate=gate) if gate:
             return _with_gate(ledger, gate, grants=ledger.gates[gate].grants + 1)
         case ModelsExhausted():
-            turn = ledger.turn.model_copy(update={"excluded": ()})
-            return ledger.having(benches={}, turn=turn)
+            return ledger.having(benches={}, turn=_afresh(ledger))
         case RequestRejected():
-            return ledger.having(turn=ledger.turn.model_copy(update={"excluded": ()}))
+            return ledger.having(turn=_afresh(ledger))
         case TurnLimit():
             return ledger.having(turns_raised=ledger.turns_raised + 1)
         case _:
             return ledger
+
+
+def _afresh(ledger: Ledger) -> Turn:
+    """The turn may ask every target again; its patience stays spent."""
+    return ledger.turn.model_copy(update={"excluded": (), "left": ()})
 
 
 def _accepted(ledger: Ledger, asked: Intervention) -> Ledger:

@@ -59,6 +59,8 @@ class Turn(Frozen):
     tried: tuple[Tried, ...] = ()
     excluded: tuple[Target, ...] = ()
     """Targets that this turn's request does not fit."""
+    left: tuple[Target, ...] = ()
+    """Targets left since the turn's last durable wait: a failover never comes back to one, so no ring can form."""
 
 
 class RetrySame(Frozen):
@@ -115,8 +117,9 @@ class Chain(Frozen):
         return bench is not None and (bench.until is None or bench.until > self.now)
 
     def first(self, turn: Turn) -> Target | None:
-        """The first target that is not benched and that this turn's request may fit."""
-        return next((t for t in self.targets if t not in turn.excluded and not self.benched(t)), None)
+        """The first target that is not benched, was not just left, and that this turn's request may fit."""
+        out = (*turn.excluded, *turn.left)
+        return next((t for t in self.targets if t not in out and not self.benched(t)), None)
 
     def back(self, turn: Turn) -> tuple[Target, float] | None:
         """The target that comes back first, and when: its stated time, else the end of its bench."""
@@ -202,7 +205,7 @@ def _last_resort(turn: Turn, target: Target, failure: Failure, *, chain: Chain, 
 
 def _tried(turn: Turn, call: Call, failure: Failure) -> Turn:
     tried = Tried(target=call.target, kind=failure.kind, attempts=call.attempt)
-    return turn.model_copy(update={"tried": (*turn.tried, tried)})
+    return turn.model_copy(update={"tried": (*turn.tried, tried), "left": (*turn.left, call.target)})
 
 
 def _exclude(turn: Turn, target: Target, failure: Failure, chain: Chain) -> Turn:

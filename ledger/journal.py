@@ -4,7 +4,7 @@ Writing is strict, reading is lenient: a record of an unknown type or with a fie
 set aside with its reason and the reader goes on (A14); cross-field rules bind the writer only (A15).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
@@ -208,17 +208,17 @@ class SetAside(Frozen):
     raw: JsonValue
 
 
-def read_journal(written: Iterable[Mapping[str, Any]]) -> tuple[list[Entry], list[SetAside]]:
+def read_journal(written: Iterable[Any]) -> tuple[list[Entry], list[SetAside]]:
     """Read entries, one by one; what cannot be read is set aside and ends nothing (A14)."""
     entries: list[Entry] = []
     aside: list[SetAside] = []
     for position, raw in enumerate(written, 1):
-        seq = raw.get("seq", position)
+        seq = raw.get("seq", position) if isinstance(raw, dict) else position
         try:
-            record = _RECORD.validate_python(dict(raw), context=READING)
+            record = _RECORD.validate_python(raw, context=READING)
             entries.append(Entry.model_construct(seq=seq, record=record))
         except ValidationError as error:
-            aside.append(SetAside(seq=seq, reason=_reason(error), raw=dict(raw)))
+            aside.append(SetAside(seq=seq, reason=_reason(error), raw=raw))
     return entries, aside
 
 

@@ -96,7 +96,7 @@ def wait_for(ledger: Ledger, wait: WaitFor, records: Records, moment: Moment) ->
     """A durable wait for a benched target, charged to the turn's patience."""
     asked = wait.until - moment.now
     patience = ledger.turn.patience_s + charged_wait(asked, moment.plan.policy.calls)
-    turn = ledger.turn.model_copy(update={"patience_s": patience, "call": None})
+    turn = ledger.turn.model_copy(update={"patience_s": patience, "call": None, "left": ()})
     decision = Wait(reason="patience", target=wait.target, asked_s=asked, until=wait.until)
     return settle(ledger.having(turn=turn), decision, records, moment)
 
