@@ -1,0 +1,252 @@
+"""What a journal tells people: one line a record, sums that add up, text that cannot command a terminal."""
+
+from typing import Any
+
+import pytest
+
+from commands.answering import MEANS, TAKES
+from commands.runs import Unfinished, View
+from commands.show import doing, journal_lines, question, show
+from commands.tables import plain, table
+from commands.tallies import gates, targets, time_spent
+from commands.transcript import render
+from commands.words import line, narrate, seconds
+from ledger.conversation import Conversation
+from ledger.interventions import ACCEPTS, BudgetSpent, Open
+from ledger.journal import (
+    AnswerRecord,
+    Entry,
+    GateRecord,
+    InterventionRecord,
+    JournalRecord,
+    RunRecord,
+    ToolBatchRecord,
+    ToolCallRecord,
+    WaitRecord,
+    read_journal,
+)
+from ledger.records import AttemptRecord, Failed, FailedOutcome, FailoverRecord, RequestDigest, Retry, UsageRecord
+from workflows.messages import Status
+from workflows.showing import asked_of
+
+DIGEST = RequestDigest(system_hash=1, messages=2, tools=3, max_tokens=8_192, temperature=None)
+
+
+def attempt(number: int, failed: Failed | None = None, **changed: Any) -> AttemptRecord:
+    given: dict[str, Any] = {
+        "id": f"3.1.{number}",
+        "stage": "main",
+        "iteration": 3,
+        "turn": 3,
+        "call": 1,
+        "provider": "anthropic",
+        "model": "claude",
+        "attempt": number,
+        "backoff_ms": 0,
+        "duration_ms": 1_500,
+        "at": 1_000 + number,
+        "outcome": failed or "succeeded",
+        "finish_reason": "" if failed else "complete",
+        "digest": DIGEST,
+    }
+    return AttemptRecord(**given | changed)
+
+
+def failure(kind: str, following: Retry) -> Failed:
+    return Failed(failed=FailedOutcome(kind=kind, transient=True, capacity=False, next=following))
+
+
+def gate(number: int, exact: str, *, charges: int = 0, charged: bool = False, decided: Any = "admitted") -> GateRecord:
+    return GateRecord(
+        at=1_010 + number,
+        gate="tests",
+        report=number,
+        round=number,
+        verdict="passed" if decided == "passed" else "failing",
+        exact=exact,
+        items=1,
+        charged=charged,
+        charges=charges,
+        decided=decided,
+    )
+
+
+def tools(*durations: int) -> ToolBatchRecord:
+    calls = tuple(
+        ToolCallRecord(name="read_file", status="ok", step="s", repetitions=1, duration_ms=ms) for ms in durations
+    )
+    return ToolBatchRecord(at=1_004, attempt_id="3.1.2", calls=calls)
+
+
+def journal(*records: JournalRecord) -> list[Entry]:
+    return [Entry(seq=seq, record=record) for seq, record in enumerate(records, 1)]
+
+
+RATE_LIMITED = attempt(1, failure("rate_limited", Retry.SAME_MODEL))
+ANSWERED = attempt(2, backoff_ms=16_000)
+QUESTION = Open(id="int-1", intervention=BudgetSpent(gate="tests", charged=4, budget=3), at=1_020)
+ASKED = InterventionRecord(at=1_020, id="int-1", digest=QUESTION.digest, label="BudgetSpent", facts={"gate": "tests"})
+ANSWER = AnswerRecord(
+    at=1_030, intervention="int-1", label="BudgetSpent", answer="guide", by="ann@home", door="cli", waited_ms=10_000
+)
+
+
+def test_a_failed_attempt_says_what_failed_and_how_long_the_retry_waited() -> None:
+    told = [words for _, words in narrate(journal(RATE_LIMITED, ANSWERED))]
+    assert told == [
+        "t3.c1.a1 anthropic:claude failed rate_limited after 1.5 s, retry in 16 s",
+        "t3.c1.a2 anthropic:claude answered in 1.5 s (complete)",
+    ]
+
+
+def test_the_last_attempt_of_a_call_is_never_given_the_wait_of_another_call() -> None:
+    last = attempt(1, failure("rate_limited", Retry.SAME_MODEL))
+    other_call = attempt(1, id="3.2.1", call=2, backoff_ms=9_000)
+    assert "retry follows" in next(words for _, words in narrate(journal(last, other_call)))
+
+
+def test_an_attempt_that_may_have_been_paid_says_so() -> None:
+    lost = attempt(1, failure("worker_lost", Retry.REPORTED), outcome_unknown=True)
+    assert "outcome unknown: it may have been paid" in line(lost)
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        pytest.param(gate(1, "aaaaaaaaaa"), "1 failing item, failure aaaaaaaa, new, free, one more repair", id="free"),
+        pytest.param(
+            gate(4, "b", charged=True, charges=4, decided="BudgetSpent"),
+            "charged (4 so far), stopped by BudgetSpent",
+            id="charged and stopped",
+        ),
+        pytest.param(gate(5, "", decided="passed"), "gate tests round 5: passed", id="passed"),
+        pytest.param(ASKED, "int-1: needs a person: BudgetSpent (gate tests)", id="asked"),
+        pytest.param(ANSWER, "int-1: ann@home answered guide after 10 s (cli)", id="answered"),
+        pytest.param(
+            WaitRecord(at=1, reason="patience", target="a:b", asked_ms=60_000, slept_ms=5_000, interrupted=True),
+            "waited 5 s of 1 min, interrupted (patience) for a:b",
+            id="an interrupted wait",
+        ),
+        pytest.param(RunRecord(at=1, what="stopped", by="ann", why="enough"), "was stopped by ann: enough", id="ended"),
+    ],
+)
+def test_each_record_is_one_line_that_says_what_was_decided(record: JournalRecord, words: str) -> None:
+    assert words in line(record)
+    assert "\n" not in line(record)
+
+
+def test_a_record_of_a_later_release_is_told_as_set_aside_and_hides_no_other() -> None:
+    entries, aside = read_journal([{"seq": 1, "type": "hologram"}, {"seq": 2, **ASKED.model_dump(mode="json")}])
+    told = dict(narrate(entries, aside))
+    assert "cannot read" in told[1]
+    assert "BudgetSpent" in told[2]
+
+
+def test_a_question_of_the_model_is_not_in_the_journal_line_but_where_it_is_asked() -> None:
+    facts = {"text": "SECRET WORDS", "options": ["a"]}
+    assert "SECRET" not in line(InterventionRecord(at=1, id="int-1", digest="d", label="Question", facts=facts))
+
+
+def test_sums_by_target_count_failures_by_kind_and_never_price_the_unknown_as_nothing() -> None:
+    usage = UsageRecord(attempt_id="3.1.2", input_tokens=100, output_tokens=20)
+    (row,) = targets(journal(RATE_LIMITED, ANSWERED, usage))
+    assert (row.target, row.attempts, row.failed) == ("anthropic:claude", 2, {"rate_limited": 1})
+    assert (row.input_tokens, row.output_tokens, row.cost_usd) == (100, 20, None)
+
+
+def test_sums_by_gate_count_different_failures_and_charges() -> None:
+    rounds = journal(gate(1, "a"), gate(2, "b"), gate(3, "a", charged=True, charges=1), gate(4, "", decided="passed"))
+    (row,) = gates(rounds)
+    assert (row.rounds, row.different, row.charges, row.last) == (4, 2, 1, "passed")
+
+
+def test_time_is_accounted_once_a_retry_wait_by_timer_too() -> None:
+    waited = WaitRecord(at=1_001, reason="retry", target="a:b", asked_ms=16_000, slept_ms=16_000)
+    spent = time_spent(journal(RATE_LIMITED, waited, ANSWERED, tools(30, 70), ASKED, ANSWER))
+    assert (spent.models_ms, spent.waits_ms, spent.tools_ms, spent.people_ms) == (3_000, 16_000, 70, 10_000)
+    assert (spent.total_ms, spent.attempts, spent.failed) == (29_000, 2, 1)
+
+
+def test_a_durable_wait_between_calls_is_counted_as_waiting() -> None:
+    wait = WaitRecord(at=1_001, reason="patience", target="a:b", asked_ms=60_000, slept_ms=60_000)
+    assert time_spent(journal(RATE_LIMITED, wait)).waits_ms == 60_000
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        *((0, "0 ms"), (999, "999 ms"), (1_500, "1.5 s"), (16_000, "16 s"), (59_700, "1 min")),
+        *((270_000, "4 min 30 s"), (7_500_000, "2 h 5 min"), (259_200_000, "72 h")),
+    ],
+)
+def test_lengths_of_time_read_as_people_say_them(milliseconds: int, words: str) -> None:
+    assert seconds(milliseconds) == words
+
+
+def status(**changed: Any) -> Status:
+    given: dict[str, Any] = {"status": "waiting", "agent": "a", "stage": "main", "turn": 3, "doing": "waiting for a:b"}
+    return Status(**given | {"conversation": Conversation(id="c"), "since": 90.0} | changed)
+
+
+def test_a_wait_is_shown_as_a_countdown_and_a_call_by_its_age() -> None:
+    assert doing(status(until=112.3), now=100) == "waiting for a:b, 13 s left"
+    assert doing(status(doing="calling a:b, attempt 2"), now=100) == "calling a:b, attempt 2 for 10 s"
+    assert doing(status(until=99.0), now=100) == "waiting for a:b for 10 s"
+
+
+def test_a_question_comes_with_the_exact_command_for_every_answer() -> None:
+    page = question("my-run", asked_of(QUESTION))
+    assert "budget spent: gate tests was charged 4 times of 3" in page
+    for label in (*ACCEPTS["BudgetSpent"], "stop"):
+        assert f"endstop answer my-run {label}" in page
+
+
+def test_every_answer_of_every_intervention_has_its_words_and_its_flag() -> None:
+    labels = {"stop"}.union(*ACCEPTS.values())
+    assert set(TAKES) == set(MEANS) == labels
+
+
+def test_a_trip_that_was_cut_off_by_termination_is_shown_as_unknown() -> None:
+    view = View(id="r", state="terminated", unfinished=(Unfinished(id="2.1.1", target="openai:gpt-5"),))
+    for page in (show(view), "\n".join(journal_lines(view))):
+        assert "t2.c1.a1 openai:gpt-5 was under way and never ended: outcome unknown" in page
+
+
+def test_text_from_a_run_cannot_command_the_terminal() -> None:
+    view = View(id="r", state="failed", reason="\x1b[2Jgone\rover", notices=("\x07bell",))
+    assert plain(show(view)) == show(view)
+    assert not {"\x1b", "\r", "\x07"} & set(show(view))
+
+
+def test_a_transcript_shows_roles_calls_and_results() -> None:
+    said = [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Do it."}]},
+        {"kind": "response", "parts": [{"part_kind": "tool-call", "tool_name": "read_file", "args": {"path": "a.py"}}]},
+        {"kind": "request", "parts": [{"part_kind": "tool-return", "tool_name": "read_file", "content": "x = 1"}]},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "Done.\x1b[31m"}]},
+    ]
+    assert list(render(said)) == [
+        *("── 1 to the model", "Do it."),
+        *("── 2 model calls read_file", '{"path": "a.py"}'),
+        *("── 3 result of read_file", "x = 1"),
+        *("── 4 model", "Done.\\x1b[31m"),
+    ]
+
+
+def test_columns_are_as_wide_as_their_widest_cell() -> None:
+    assert table(("A", "B"), (("long", 1), ("x", 22))) == "A     B\nlong  1\nx     22"
+
+
+def test_a_failover_names_both_models_and_its_reason() -> None:
+    moved = FailoverRecord(
+        stage="main",
+        iteration=1,
+        at=1,
+        from_provider="a",
+        from_model="b",
+        to_provider="c",
+        to_model="d",
+        kind="auth",
+        reason="auth_failed",
+    )
+    assert line(moved) == "failover: a:b → c:d, because auth_failed (auth)"
