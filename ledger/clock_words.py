@@ -12,7 +12,9 @@ from typing import Final
 _NEAR: Final = timedelta(hours=36)
 """Covers time zones, midnight and a run of some hours on either side of `at`."""
 
-_MONTHS: Final = {m: i + 1 for i, m in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"])}
+_MONTHS: Final = {
+    m: i + 1 for i, m in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"])
+}
 _MONTH: Final = "(" + "|".join(_MONTHS) + ")"
 
 STAMP: Final = re.compile(
@@ -25,7 +27,9 @@ STAMP: Final = re.compile(
 _ISO: Final = re.compile(
     r"\b(\d{4})([-/])(\d\d)[-/](\d\d)(?:[T _]\d\d[:_-]\d\d(?:[:_-]\d\d(?:[.,_]\d{1,9})?)?(?:\.{3})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?(?!\d)"
 )
-_MAIL: Final = re.compile(rf"\b(?:\w{{3}}, )?(\d\d?)[ /-]{_MONTH}[ /-](\d{{4}})(?: |::?)\d\d:\d\d:\d\d(?:\.\d{{1,9}})?(?: (?:GMT|UTC|[+-]\d{{4}}))?")
+_MAIL: Final = re.compile(
+    rf"\b(?:\w{{3}}, )?(\d\d?)[ /-]{_MONTH}[ /-](\d{{4}})(?: |::?)\d\d:\d\d:\d\d(?:\.\d{{1,9}})?(?: (?:GMT|UTC|[+-]\d{{4}}))?"
+)
 _SYSLOG: Final = re.compile(rf"\b(?:\w{{3}} )?{_MONTH} +(\d\d?) \d\d:\d\d:\d\d(?: (?:\w{{3,4}} )?(\d{{4}}))?\b")
 _LONG: Final = re.compile(rf"\b{_MONTH} (\d\d?), (\d{{4}}),? \d\d?:\d\d:\d\d(?: [AP]M)?")
 _EPOCH: Final = re.compile(r"(?<![\w.])(\d{10})(\d{3}|\d{6}|\d{9})?(\.\d+)?(?![\w.])")

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from ledger.failing_items import Item
+from ledger.failing_items import Item, Mask
 from ledger.masks import mask
 from ledger.model import Frozen
 from ledger.output_lines import cleaned, lines_of
-from ledger.readings import Mask, read_generic
+from ledger.readings import read_generic
 from ledger.report_forms import read_reports
 from ledger.structured_reports import read_structured
 

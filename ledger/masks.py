@@ -25,7 +25,9 @@ _ASSERTION: Final = re.compile(
     r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*+[Rr]eceived\b|\(received\)|^\s*+(?:left|right|got|want)\b|\bwant\b|\bto (?:be|equal)\b|"
     r"^\s*+[+-] "
 )
-_LIMIT: Final = re.compile(r"time(?:d[ -]?)?[ -]?out|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE)
+_LIMIT: Final = re.compile(
+    r"time(?:d[ -]?)?[ -]?out|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,9 @@ _PATTERNS: Final = (
     _Mask(pattern=re.compile(r"\(\.text[\w.]*\+0x[0-9a-f]+\)"), put="(.text)", values=True),
     _Mask(pattern=re.compile(r"\b0x[0-9a-fA-F]{5,}\b|@[0-9a-f]{6,8}\b"), put="<addr>", values=True),
     _Mask(
-        pattern=re.compile(r"(?:/private)?(/var/tmp|/tmp|/var/folders/\w+/\w+/T)/([^/\s'\"`:,;)\]}>]+)(?:/pytest-\d+)?"),
+        pattern=re.compile(
+            r"(?:/private)?(/var/tmp|/tmp|/var/folders/\w+/\w+/T)/([^/\s'\"`:,;)\]}>]+)(?:/pytest-\d+)?"
+        ),
         put=_temporary,
         values=True,
     ),
@@ -104,7 +108,9 @@ _PATTERNS: Final = (
     # bash names the dead child by pid before the signal's word
     _Mask(pattern=re.compile(r"^\s*+\d+ (?=[A-Z][a-z]+\b)"), put=""),
     _Mask(
-        pattern=re.compile(r"\b(again|retry|retrying|retries|wait|waiting)( in| after| for)? \d+(?:\.\d+)? ?(?:ms|s|m|seconds?)\b"),
+        pattern=re.compile(
+            r"\b(again|retry|retrying|retries|wait|waiting)( in| after| for)? \d+(?:\.\d+)? ?(?:ms|s|m|seconds?)\b"
+        ),
         put=r"\1 <duration>",
     ),
     _Mask(pattern=re.compile(r"==\d+==|(?<=\w)\[\d{2,7}\](?=[: ])|^\[\d{2,7}\](?=[: ])"), put="<pid>"),
@@ -116,16 +122,19 @@ _PATTERNS: Final = (
         put=r"\1 <count>",
     ),
     _Mask(
-        pattern=re.compile(r"\b\d+(?= (?:more )?(?:failed )?(?:attempts?|retries|tries|times)\b)", re.IGNORECASE), put="<count>"
+        pattern=re.compile(r"\b\d+(?= (?:more )?(?:failed )?(?:attempts?|retries|tries|times)\b)", re.IGNORECASE),
+        put="<count>",
     ),
     _Mask(pattern=re.compile(r"\b([Uu]sed|[Rr]equested|[Rr]emaining)([: =]+)\d+"), put=r"\1 <count>"),
     _Mask(pattern=re.compile(r"\b([a-z]+-)\d{4,}\b(?![-.]\d)"), put=r"\1<id>"),
     _Mask(
-        pattern=re.compile(r"(\b\w*(?:_id|Id|ID)\b|\bid\b|\bcontent-length)(['\"]?\s?[:=]\s?['\"]?)\d{3,}"), put=r"\1\2<id>"
+        pattern=re.compile(r"(\b\w*(?:_id|Id|ID)\b|\bid\b|\bcontent-length)(['\"]?\s?[:=]\s?['\"]?)\d{3,}"),
+        put=r"\1\2<id>",
     ),
     _Mask(
         pattern=re.compile(
-            r",? ?(?:\b(?:at|on|near) )?\b(?:line|column|col|char|offset|position)s?(?::? |,)\d+(?:-\d+)?", re.IGNORECASE
+            r",? ?(?:\b(?:at|on|near) )?\b(?:line|column|col|char|offset|position)s?(?::? |,)\d+(?:-\d+)?",
+            re.IGNORECASE,
         ),
         put="",
         values=True,
@@ -190,4 +199,3 @@ def _masked(text: str, at: datetime | None) -> str:
         return text
     measured = _limit if _LIMIT.search(text) else _measured
     return _AFTERTHOUGHT.sub("", _SIZE.sub(measured, _DURATION.sub(measured, _SPAN.sub("<duration>", text))))
-

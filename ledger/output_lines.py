@@ -24,7 +24,9 @@ _CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
 _RUN: Final = re.compile(r"\s{160,}+")
 _DRAWN: Final = re.compile(r"^ {0,2}[│┃║╷╵╭╰┌└├┤╮╯]+[─━═]* ?|[ ]?[│┃║]$")
 _MARGIN: Final = re.compile(r"^\s*(?:\+(?:-\+-+ \d+ -+|-+(?: \d+ -+)?)?|\|)(?: |$)")
-_PREFIX: Final = re.compile(r"^(?:==\d+== ?|(?:#\d+ )?\d+\.\d{2,3} (?=\S)|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |##\[\w+\]|\[(?:ERROR|error|info|warn)\] ?|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))")
+_PREFIX: Final = re.compile(
+    r"^(?:==\d+== ?|(?:#\d+ )?\d+\.\d{2,3} (?=\S)|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |##\[\w+\]|\[(?:ERROR|error|info|warn)\] ?|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))"
+)
 
 
 def cleaned(output: str, root: str = "") -> str:

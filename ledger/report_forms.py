@@ -7,13 +7,11 @@ A row takes the lines of its blocks away; what it leaves goes to the generic rea
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ledger.failing_items import Item, condense
-
-Mask = Callable[[str], str]
+from ledger.failing_items import Item, Mask, condense
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,11 @@ bounded by the parsers themselves.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 from xml.etree import ElementTree as Xml
 
-from ledger.failing_items import Item, condense
-
-Mask = Callable[[str], str]
+from ledger.failing_items import Item, Mask, condense
 
 _FAILED: Final = ("failure", "error", "violation")
 _MESSAGES: Final = ("message", "msg", "text", "description", "reason")
@@ -91,7 +89,11 @@ def _walk(node: object, file: str, mask: Mask, depth: int) -> Iterator[Item]:
 
 
 def _holds_findings(node: Mapping[str, object]) -> bool:
-    return any(isinstance(child, list) and any(isinstance(one, dict) for one in child) for key, child in node.items() if key != "locations")
+    return any(
+        isinstance(child, list) and any(isinstance(one, dict) for one in child)
+        for key, child in node.items()
+        if key != "locations"
+    )
 
 
 def _text(node: Mapping[str, object], keys: tuple[str, ...]) -> str:
