@@ -165,12 +165,12 @@ def _worker(client: Client, queue: str, activities: Sequence[Activity], workflow
 def main() -> int:
     """Run a worker with no arguments. Exit code 0 stopped, 1 it cannot run here or failed, 2 the settings are wrong."""
     try:
-        settings = load_settings()
+        settings, config = load_settings(), _temporal_config()
     except SettingsError as error:
         return _say(str(error), 2)
     configure_logging()
     try:
-        asyncio.run(_main(settings))
+        asyncio.run(_main(settings, config))
     except (CannotRun, StoreUnavailable) as error:
         return _say(str(error), 1)
     except Exception:  # noqa: BLE001 - see below
@@ -180,12 +180,22 @@ def main() -> int:
     return 0
 
 
-async def _main(settings: Settings) -> None:
+def _temporal_config() -> ClientConnectConfig:
+    try:
+        return ClientConfig.load_client_connect_config()
+    except (RuntimeError, OSError) as error:  # RuntimeError: the public base of the SDK's own error
+        reason = str(error).splitlines()[0]  # the lines after it quote the file, which may hold a key
+        raise SettingsError(
+            f"Temporal's configuration cannot be used: {reason}; check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and TLS"
+        ) from None
+
+
+async def _main(settings: Settings, config: ClientConnectConfig) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _stop_once, loop, number, stop)
-    client = await connect(ClientConfig.load_client_connect_config())
+    client = await connect(config)
     await run_worker(settings, client, stop=stop)
 
 

@@ -1,0 +1,229 @@
+"""The worker as its operator meets it: it runs with no arguments, says in one line why not, and stops in good order."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError
+
+from activities.contract import WORKFLOW
+from commands.server import free_port
+from settings import Settings, load_settings
+from simulator import Script, Simulator, Text, ToolCall, ToolCalls
+from worker import CannotRun, connect, main, run_worker
+
+ROOT = Path(__file__).parent.parent
+MARKER = "MARKER-5f3c9a"
+PATIENCE_S = 60
+"""Bounds a test that hangs; nothing is measured by it."""
+
+
+def variables(folder: Path, **more: str) -> dict[str, str]:
+    """A worker's environment: nothing of Temporal's or ours but what the test says."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TEMPORAL_", "ENDSTOP_"))}
+    return kept | {"TEMPORAL_CONFIG_FILE": str(folder / "none.toml"), "PYTHONPATH": str(ROOT)} | more
+
+
+def refused(folder: Path, code: int, **environ: str) -> str:
+    """What a worker that cannot run says: exactly one line on stderr, with this exit code."""
+    argv = [sys.executable, str(ROOT / "worker.py")]
+    env = variables(folder, **environ)
+    done = subprocess.run(argv, check=False, cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (code, "")
+    (line,) = done.stderr.splitlines()
+    return line.removeprefix("endstop worker: ")
+
+
+def test_without_a_server_it_says_where_it_looked_and_what_to_do(tmp_path):
+    address = f"127.0.0.1:{free_port()}"
+    line = refused(tmp_path, 1, TEMPORAL_ADDRESS=address)
+    assert line == (
+        f"no Temporal server answers at {address}; start one with `endstop dev`, or name yours in TEMPORAL_ADDRESS"
+    )
+
+
+async def test_a_namespace_that_is_not_there_is_named(temporal_server):
+    with pytest.raises(CannotRun, match="has no namespace 'nowhere'; create it or set TEMPORAL_NAMESPACE"):
+        await connect({"target_host": temporal_server, "namespace": "nowhere"})
+
+
+def test_a_store_that_cannot_be_opened_is_named(tmp_path, temporal_server):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "endstop.toml").write_text('[store]\nurl = "sqlite:///kept"\n')
+    line = refused(tmp_path, 1, TEMPORAL_ADDRESS=temporal_server)
+    assert line.startswith(f"cannot open the store {tmp_path}/kept: ")
+
+
+@pytest.fixture
+def said(tmp_path, monkeypatch, capsys):
+    """Run `main` in this process as far as it gets without a connection: its exit code and what it said."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ENDSTOP_CONFIG", raising=False)
+
+    def run() -> tuple[int, str]:
+        code = main()
+        output = capsys.readouterr()
+        assert output.out == ""
+        return code, output.err
+
+    return run
+
+
+def test_settings_that_are_wrong_are_a_mistake_of_usage(tmp_path, said):
+    (tmp_path / "endstop.toml").write_text("[gates.tests]\ncomand = ['true']\n")
+    line = f'{tmp_path}/endstop.toml: gates.tests.comand: unknown key, did you mean "command"? (and 1 more)'
+    assert said() == (2, f"endstop worker: {line}\n")
+
+
+def test_temporals_own_configuration_is_refused_without_quoting_it(tmp_path, said, monkeypatch):
+    broken = tmp_path / "temporal.toml"
+    broken.write_text(f'[profile.default]\napi_key = = "{MARKER}"\n')
+    monkeypatch.setenv("TEMPORAL_CONFIG_FILE", str(broken))
+    code, text = said()
+    assert code == 2
+    assert text.startswith("endstop worker: Temporal's configuration cannot be used: ")
+    assert text.count("\n") == 1
+    assert MARKER not in text
+
+
+@asynccontextmanager
+async def started(folder: Path, address: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A worker process that polls."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(ROOT / "worker.py"),
+        cwd=folder,
+        env=variables(folder, TEMPORAL_ADDRESS=address),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def until_ready(process: asyncio.subprocess.Process) -> list[dict]:
+    events: list[dict] = []
+    async with asyncio.timeout(PATIENCE_S):
+        while not events or events[-1]["event"] != "worker.ready":
+            events.append(json.loads(await process.stderr.readline()))
+    return events
+
+
+async def test_it_runs_with_no_arguments_logs_json_and_ends_well_on_a_signal(tmp_path, temporal_server):
+    (tmp_path / "endstop.toml").write_text('task_queue = "signals"\n')
+    async with started(tmp_path, temporal_server) as process:
+        events = await until_ready(process)
+        process.send_signal(signal.SIGTERM)
+        stdout, stderr = await asyncio.wait_for(process.communicate(), PATIENCE_S)
+    assert (process.returncode, stdout) == (0, b"")
+    events += [json.loads(line) for line in stderr.splitlines()]
+    assert [event["event"] for event in events if event["level"] == "info"][-2:] == ["worker.ready", "worker.stopping"]
+    assert events[-2]["task_queue"] == "signals"
+
+
+@asynccontextmanager
+async def working(settings: Settings, client: Client) -> AsyncIterator[asyncio.Event]:
+    """A worker in this process, until the end of the block or until the event it yields is set."""
+    ready, stop = asyncio.Event(), asyncio.Event()
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        group.create_task(run_worker(settings, client, ready=ready, stop=stop))
+        await ready.wait()
+        yield stop
+        stop.set()
+
+
+def settings_at(folder: Path, url: str) -> Settings:
+    (folder / "project").mkdir(exist_ok=True)
+    (folder / "project" / "notes.txt").write_text("hello")
+    file = folder / "endstop.toml"
+    file.write_text(
+        f"""
+        task_queue = "worker-{uuid.uuid4().hex}"
+        [providers.sim]
+        api = "openai-chat"
+        base_url = "{url}/v1"
+        key_env = "SIM_KEY"
+        [workspaces.notes]
+        source = "project"
+        [gates.kept]
+        command = ["grep", "-q", "hello", "notes.txt"]
+        """
+    )
+    return load_settings(file, {"SIM_KEY": "sk-sim"})
+
+
+async def start(client: Client, settings: Settings, **agent):
+    spec = {"agent": {"models": ["sim:m"], **agent}, "task": "Say hello."}
+    return await client.start_workflow(WORKFLOW, spec, id=settings.task_queue, task_queue=settings.task_queue)
+
+
+async def test_a_run_goes_from_json_to_its_answer(tmp_path, client):
+    async with Simulator(Script(models={"m": (Text(text="Hello."),)})) as sim:
+        settings = settings_at(tmp_path, sim.url)
+        async with working(settings, client):
+            result = await (await start(client, settings)).result()
+    assert (result["status"], result["answer"]) == ("completed", "Hello.")
+    assert len(sim.requests) == 1
+
+
+async def test_tools_and_gates_run_on_the_queue_of_the_worker_that_holds_the_workspace(tmp_path, client):
+    read = ToolCalls(calls=(ToolCall(name="read_file", arguments={"path": "notes.txt"}),))
+    async with Simulator(Script(models={"m": (read, Text(text="It says hello."))})) as sim:
+        settings = settings_at(tmp_path, sim.url)
+        async with working(settings, client):
+            run = await start(client, settings, workspace="notes", tools=["read_file"], gates=["kept"])
+            result = await run.result()
+        history = await run.fetch_history()
+    assert result["status"] == "completed"
+    queues = {
+        event.activity_task_scheduled_event_attributes.activity_type.name: (
+            event.activity_task_scheduled_event_attributes.task_queue.name
+        )
+        for event in history.events
+        if event.HasField("activity_task_scheduled_event_attributes")
+    }
+    assert queues["call_model"] == settings.task_queue
+    assert queues["run_tool"] == queues["run_gate"]
+    assert queues["run_tool"].startswith(f"{settings.task_queue}-")
+
+
+async def test_an_agent_that_names_what_nobody_declared_ends_in_one_line(tmp_path, client):
+    async with Simulator() as sim:
+        settings = settings_at(tmp_path, sim.url)
+        async with working(settings, client):
+            run = await start(client, settings, workspace="notes", gates=["kpet"])
+            with pytest.raises(WorkflowFailureError) as caught:
+                await run.result()
+    cause = caught.value.cause
+    assert (cause.type, cause.message) == (
+        "InvalidSpec",
+        'agent: stage main: unknown gate "kpet"; did you mean "kept"?',
+    )
+    assert sim.requests == ()
+
+
+async def test_a_call_in_flight_is_finished_before_the_worker_ends_and_not_paid_again(tmp_path, client):
+    held = Text(text="Hello.", held_until="told")
+    async with Simulator(Script(models={"m": (held,)})) as sim:
+        settings = settings_at(tmp_path, sim.url)
+        async with working(settings, client) as stop:
+            run = await start(client, settings)
+            await sim.received(1)
+            stop.set()
+            sim.release("told")
+        async with working(settings, client):
+            result = await run.result()
+    assert result["status"] == "completed"
+    assert len(sim.requests) == 1
