@@ -1,6 +1,7 @@
 """How an answer ended and whether anything of it came, in the words of any of the protocols.
 
-Here: finish reasons and the presence of output. Not here: error objects (`unwrapping`), or what a reason means (the rows).
+Here: finish reasons and the presence of output. Not here: error objects (`unwrapping`), or what a reason means (the
+rows).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -40,7 +40,7 @@ class Row(Frozen):
     codes: tuple[str, ...] = ()
     """Machine codes; case and punctuation do not matter."""
     finishes: tuple[str, ...] = ()
-    """Finish reasons of an answer; "*" is any."""
+    """Finish reasons of an answer."""
     phrases: tuple[str, ...] = ()
     """See `phrases.matches`: lower case, without punctuation, ` * ` for a gap."""
     unless: tuple[str, ...] = ()
@@ -54,6 +54,8 @@ class Row(Frozen):
     """The stated wait is longer than this, in seconds."""
     wait_within: Annotated[float, Field(ge=0)] | None = None
     """A wait is stated, and no longer than this."""
+    wait_unstated: bool = False
+    """No wait is stated."""
 
     def fits(self, clues: Clues, wait_s: float | None) -> bool:
         """Whether every condition holds; the cheap ones are tried first."""
@@ -76,18 +78,19 @@ class Row(Frozen):
     def _fits_answer(self, clues: Clues) -> bool:
         return (
             (not self.shapes or clues.shape in self.shapes)
-            and (not self.finishes or bool(clues.finishes) and ("*" in self.finishes or self._finish(clues)))
+            and (not self.finishes or not clues.finishes.isdisjoint(map(squeezed, self.finishes)))
             and self.named in (None, clues.named)
             and self.over_limit in (None, clues.over_limit)
             and self.output in (None, clues.output)
         )
 
-    def _finish(self, clues: Clues) -> bool:
-        return not clues.finishes.isdisjoint(map(squeezed, self.finishes))
-
     def _fits_wait(self, wait_s: float | None) -> bool:
-        return (self.wait_over is None or (wait_s is not None and wait_s > self.wait_over)) and (
-            self.wait_within is None or (wait_s is not None and wait_s <= self.wait_within)
+        if wait_s is None:
+            return self.wait_over is None and self.wait_within is None
+        return (
+            not self.wait_unstated
+            and (self.wait_over is None or wait_s > self.wait_over)
+            and (self.wait_within is None or wait_s <= self.wait_within)
         )
 
 

@@ -1,6 +1,7 @@
 """Rows for Google (Gemini, Vertex, Cloud Code) and Amazon Bedrock: `google.rpc` details and AWS exception names.
 
-Here: what decides by itself. Not here: RESOURCE_EXHAUSTED, ValidationException and other names that several causes share.
+Here: what decides by itself. Not here: RESOURCE_EXHAUSTED, ValidationException and other names that several causes
+share.
 """
 
 from typing import Final
@@ -37,6 +38,11 @@ GOOGLE: Final = (
     ),
     Row(rule="google.quota", source=_QUOTA, kind=K.QUOTA_EXHAUSTED, codes=("QUOTA_EXHAUSTED",)),
     Row(
+        rule="google.current_quota", source="https://ai.google.dev/gemini-api/docs/rate-limits",
+        kind=K.QUOTA_EXHAUSTED, codes=("RESOURCE_EXHAUSTED",), phrases=("exceeded your current quota",),
+        wait_unstated=True,
+    ),
+    Row(
         rule="google.retry_info", source=_QUOTA, kind=K.RATE_LIMITED,
         codes=("RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED"), wait_within=900,
     ),
@@ -57,6 +63,11 @@ GOOGLE: Final = (
         ),
     ),
     Row(rule="google.deadline", source=_GEMINI, kind=K.TIMEOUT, outcome_unknown=True, codes=("DEADLINE_EXCEEDED",)),
+    Row(
+        rule="google.file_processing", source="https://ai.google.dev/gemini-api/docs/files", kind=K.FILE_MISSING,
+        transient=True, phrases=("not in an active state",),
+    ),
+    Row(rule="google.caller", source=_GEMINI, kind=K.AUTH, phrases=("unregistered callers",)),
     Row(
         rule="google.input_count", source="pypi:pydantic-ai 2.68 _model_errors.py", kind=K.TOO_LARGE,
         phrases=("input token count * exceeds", "number of tokens allowed", "request payload size exceeds"),
@@ -88,7 +99,7 @@ AMAZON: Final = (
     ),
     Row(
         rule="bedrock.unavailable", source="https://github.com/darko-mesaros/bedrust/issues/47", kind=K.OVERLOADED,
-        codes=("ServiceUnavailableException", "ServiceUnavailable", "SlowDown"),
+        codes=("ServiceUnavailableException", "ServiceUnavailable"),
     ),
     Row(
         rule="bedrock.model_timeout",
@@ -110,14 +121,18 @@ AMAZON: Final = (
         phrases=("with on demand throughput isnt supported", "on demand throughput is not supported"),
     ),
     Row(
+        rule="bedrock.account", source="https://repost.aws/questions/QUsZ0TtC5cRO-YMFGpXyLNQA", kind=K.ACCESS_DENIED,
+        codes=("ValidationException",), phrases=("operation not allowed",),
+    ),
+    Row(
         rule="bedrock.model_access", source=_BEDROCK, kind=K.ACCESS_DENIED,
-        phrases=("dont have access to the model with the specified model id", "marked by provider as legacy"),
+        phrases=("dont have access to the model with the specified model id", "unsupported countries"),
     ),
     Row(
         rule="bedrock.model_id", source=_BEDROCK, kind=K.MODEL_UNAVAILABLE,
         phrases=(
             "model identifier is invalid", "could not resolve the foundation model",
-            "has reached the end of its life", "model version has reached",
+            "has reached the end of its life", "model version has reached", "marked by provider as legacy",
         ),
     ),
     Row(
@@ -140,12 +155,5 @@ AMAZON: Final = (
     Row(
         rule="bedrock.opt_in", source=_BEDROCK, kind=K.ACCESS_DENIED,
         codes=("OptInRequired", "SubscriptionRequiredException"),
-    ),
-    Row(
-        rule="bedrock.fault", source=_BEDROCK, kind=K.SERVER_ERROR,
-        codes=(
-            "InternalServerException", "InternalFailure", "ModelErrorException", "ModelStreamErrorException",
-            "InternalServerError", "ServiceException",
-        ),
     ),
 )  # fmt: skip

@@ -29,11 +29,17 @@ OPENAI: Final = (
     ),
     Row(
         rule="openai.no_credit", source=_SPEND, kind=K.BILLING,
-        codes=("credit_balance_exhausted", "billing_hard_limit_reached", "billing_not_active", "usage_not_included"),
+        codes=(
+            "credit_balance_exhausted", "billing_hard_limit_reached", "billing_not_active", "usage_not_included",
+            "insufficient_credits",
+        ),
     ),
     Row(
         rule="openai.no_quota", source="https://github.com/langchain-ai/langchainjs/issues/1929", kind=K.BILLING,
         codes=("insufficient_quota",),
+        unless=(
+            "free quota", "resets at", "reset at", "daily", "weekly", "monthly", "per day", "per month", "per minute",
+        ),
     ),
     Row(
         rule="openai.slow_down", source="https://www.developersdigest.tech/errors/api/openai-api/429-slow-down",
@@ -42,11 +48,14 @@ OPENAI: Final = (
     Row(
         rule="openai.overloaded",
         source="https://www.developersdigest.tech/errors/api/openai-api/503-server-is-overloaded", kind=K.OVERLOADED,
-        codes=("server_is_overloaded", "engine_overloaded", "server_overloaded"),
+        codes=("server_is_overloaded", "engine_overloaded", "server_overloaded", "resource_unavailable"),
     ),
     Row(
         rule="openai.context", source=_CODES, kind=K.TOO_LARGE,
-        codes=("context_length_exceeded", "string_above_max_length", "request_too_large", "tokens_limit_reached"),
+        codes=(
+            "context_length_exceeded", "string_above_max_length", "request_too_large", "tokens_limit_reached",
+            "context_window_exceeded",
+        ),
     ),
     Row(
         rule="openai.image_size", source=_RESPONSE, kind=K.TOO_LARGE,
@@ -88,8 +97,8 @@ OPENAI: Final = (
     Row(
         rule="openai.account", source="https://github.com/home-assistant/core/issues/120072", kind=K.ACCESS_DENIED,
         codes=(
-            "unsupported_country_region_territory", "account_deactivated", "ip_not_authorized",
-            "data_residency_mismatch",
+            "unsupported_country_region_territory", "account_deactivated", "access_terminated",
+            "organization_restricted", "ip_not_authorized", "data_residency_mismatch",
         ),
     ),
     Row(
@@ -98,7 +107,11 @@ OPENAI: Final = (
     ),
     Row(
         rule="openai.model", source="https://github.com/Cinnamon/kotaemon/issues/280", kind=K.MODEL_UNAVAILABLE,
-        codes=("model_not_found", "DeploymentNotFound", "model_not_available", "unknown_model", "model_deprecated"),
+        codes=(
+            "model_not_found", "DeploymentNotFound", "model_not_available", "unknown_model", "model_deprecated",
+            "unavailable_model", "model_decommissioned", "model_is_deactivated", "invalid_model",
+            "model_not_supported", "key_model_access_denied", "team_model_access_denied",
+        ),
     ),
     Row(
         rule="openai.parameter", source="https://platform.openai.com/docs/guides/reasoning", kind=K.INVALID_REQUEST,
@@ -146,6 +159,15 @@ ANTHROPIC: Final = (
     Row(
         rule="anthropic.output_budget", source="https://platform.claude.com/docs/en/api/messages",
         kind=K.INVALID_REQUEST, failover=True, phrases=("maximum allowed number of output tokens",),
+    ),
+    Row(
+        rule="anthropic.extra_usage",
+        source="https://github.com/NousResearch/hermes-agent/blob/main/agent/error_classifier.py", kind=K.BILLING,
+        phrases=("extra usage is required", "long context beta is not yet available", "out of extra usage"),
+    ),
+    Row(
+        rule="anthropic.credential_scope", source="https://github.com/anthropics/claude-code/issues/66314",
+        kind=K.ACCESS_DENIED, phrases=("only authorized for use with",),
     ),
     Row(rule="anthropic.timeout", source=_CLAUDE, kind=K.TIMEOUT, outcome_unknown=True, codes=("timeout_error",)),
 )  # fmt: skip

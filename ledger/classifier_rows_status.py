@@ -17,17 +17,18 @@ CAPACITY: Final = (
         phrases=(
             "overload", "at capacity", "over capacity", "no capacity", "capacity exceeded", "capacity * exceeded",
             "insufficient capacity", "not enough capacity", "lack of capacity", "out of capacity",
-            "capacity constraints", "limited capacity", "server is busy", "server busy", "service is busy",
-            "system is busy", "service busy", "engine is busy", "too busy", "high demand", "heavy load", "high load",
-            "high traffic", "maximum pending requests", "queue is full", "queue full", "currently loading",
-            "loading model", "model is loading", "is loading", "still loading", "warming up", "cold start",
-            "not ready", "no available workers", "no workers", "no instances available",
-            "worker local total request limit", "scaling up", "starting up", "initializing", "no healthy upstream",
-            "no available server", "no available account", "temporarily rate limited upstream", "繁忙", "过载", "拥挤",
-            "访问量过大", "负载", "out of memory", "insufficient system resource", "more system memory", "resource limits",
-            "service tier capacity",
+            "capacity constraint", "limited capacity", "capacity is", "resource limits", "server is busy",
+            "server busy", "service is busy", "service is too busy", "system is busy", "system busy", "service busy",
+            "engine is busy", "is busy", "too busy", "high demand", "heavy load", "high load", "high traffic",
+            "high volume of requests", "peak load", "maximum pending requests", "queue is full", "queue full",
+            "currently loading", "loading model", "model is loading", "is loading", "still loading", "warming up",
+            "cold start", "not ready", "no available workers", "no workers", "no instances",
+            "worker local total request limit", "scaling up", "is starting", "starting up", "initializing",
+            "no deployments available", "no healthy deployment", "no healthy upstream", "no available server",
+            "no available account", "out of memory", "insufficient system resource", "service tier capacity",
+            "resource unavailable", "繁忙", "过载", "拥挤", "访问量过大", "负载", "排队",
         ),
-        statuses=("4xx", "5xx", "2xx", "none"), unless=("rate limited",),
+        unless=("rate limited", "exhausted your capacity"),
     ),
 )  # fmt: skip
 
@@ -35,19 +36,21 @@ RATES: Final = (
     Row(
         rule="rate.words", source="https://github.com/openai/codex/issues/303", kind=K.RATE_LIMITED,
         phrases=(
-            "rate limit", "ratelimit", "rate_limit", "rate limited", "too many requests", "too many concurrent",
-            "too many tokens", "concurrency limit", "concurrent requests", "concurrent connections",
-            "requests per minute", "tokens per minute", "per minute", "requests per second", "per second", "throttl",
-            "slow down", "request limit", "request rate", "frequency", "tpm", "rpm", "qps", "quota exceeded",
-            "exceeded * quota", "parallel request", "速率", "频率", "并发", "限流", "请求过于频繁",
+            "rate limit", "ratelimit", "rate limited", "rate increased too", "too many requests",
+            "too many concurrent", "too many tokens", "concurrency limit", "organization concurrency",
+            "concurrent requests", "concurrent connections", "requests per minute", "tokens per minute", "per minute",
+            "per second", "requests min", "calls minute", "throttl", "slow down", "request limit", "request rate",
+            "max rpm", "max tpm", "tpm limit", "rpm limit", "tpm rpm", "qps", "quota exceeded", "exceeded * quota",
+            "exceed quota", "parallel request", "cooling down", "速率", "频率", "并发", "限流", "过于频繁",
+            "请求频繁",
         ),
-        statuses=("429", "403", "503", "400", "500", "2xx", "none"),
+        statuses=("429", "403", "503", "400", "402", "500", "2xx", "none"),
     ),
     Row(
         rule="rate.code", source="https://platform.openai.com/docs/guides/error-codes", kind=K.RATE_LIMITED,
         codes=(
             "rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "RESOURCE_EXHAUSTED",
-            "429", "rate_limit_reached_error",
+            "token_quota_exceeded", "request_quota_exceeded",
         ),
     ),
 )  # fmt: skip
@@ -58,19 +61,35 @@ FAULTS: Final = (
         outcome_unknown=True,
         phrases=(
             "timed out", "timeout", "deadline exceeded", "took too long", "time out", "a timeout occurred",
-            "timing out",
+            "timing out", "operation was cancelled",
         ),
-        statuses=("408", "5xx", "2xx", "none"),
+        statuses=("408", "499", "5xx", "2xx", "none"),
+    ),
+    Row(
+        rule="fault.request",
+        source="https://github.com/NousResearch/hermes-agent/blob/main/agent/error_classifier.py",
+        kind=K.INVALID_REQUEST, failover=True,
+        phrases=(
+            "unknown parameter", "unsupported parameter", "unrecognized request argument", "is not supported",
+            "not support", "failed to parse grammar", "invalid parameter",
+        ),
+        statuses=("5xx",),
+    ),
+    Row(
+        rule="fault.crashed", source="https://github.com/lmstudio-ai/lmstudio-bug-tracker", kind=K.SERVER_ERROR,
+        phrases=(
+            "model has crashed", "model crashed", "model unloaded", "engine crashed", "runner process has terminated",
+        ),
     ),
     Row(
         rule="fault.words", source="https://github.com/vllm-project/vllm/issues/5060", kind=K.SERVER_ERROR,
         phrases=(
             "internal error", "internal server error", "server had an error", "server error", "upstream",
             "bad gateway", "service unavailable", "temporarily unavailable", "provider returned error",
-            "provider disconnected", "connection lost", "connection reset", "unexpected error", "unknown error",
-            "something went wrong", "please retry", "you can retry", "an error occurred", "engine", "cuda",
-            "llama runner", "model crashed", "内部错误", "系统错误", "服务异常", "connection error", "fetch failed",
-            "network error",
+            "provider disconnected", "connection lost", "connection reset", "connection error", "network error",
+            "fetch failed", "unexpected error", "unexpected eof", "error was encountered", "unknown error",
+            "something went wrong", "you can retry", "an error occurred", "engine", "cuda", "inference error",
+            "内部错误", "系统错误", "服务异常", "服务不可用",
         ),
         statuses=("5xx", "2xx", "none"),
     ),
@@ -78,9 +97,10 @@ FAULTS: Final = (
         rule="fault.code", source="https://platform.openai.com/docs/guides/error-codes", kind=K.SERVER_ERROR,
         codes=(
             "server_error", "api_error", "internal_error", "internal_server_error", "INTERNAL", "UNAVAILABLE",
-            "service_unavailable", "service_unavailable_error",
+            "service_unavailable", "service_unavailable_error", "upstream_error", "InternalServerException",
+            "InternalFailure", "ModelErrorException", "ModelStreamErrorException", "ServiceException",
         ),
-        statuses=("5xx", "2xx", "none"),
+        statuses=("424", "5xx", "2xx", "none"),
     ),
     Row(
         rule="fault.lock", source="pypi:openai 3.57.0 _base_client.py _should_retry", kind=K.SERVER_ERROR,
@@ -94,7 +114,8 @@ STATUSES: Final = (
         failover=True, statuses=("400", "404", "422", "501"),
         phrases=(
             "does not support", "doesnt support", "is not supported", "not supported", "unsupported", "is mandatory",
-            "cannot be disabled", "must be enabled", "only supports", "no endpoints found that support",
+            "cannot be disabled", "must be enabled", "only supports", "accessible via", "not support",
+            "no endpoints found that support",
         ),
     ),
     Row(
@@ -139,8 +160,16 @@ STATUSES: Final = (
     Row(rule="status.server", source=_EDGE, kind=K.SERVER_ERROR, statuses=("5xx",)),
     Row(rule="status.request_other", source=_RFC, kind=K.INVALID_REQUEST, statuses=("4xx",)),
     Row(
+        rule="answer.error_page", source="FAULTS row 25", kind=K.BAD_OUTPUT, statuses=("2xx",), shapes=("html",),
+        phrases=("error", "unavailable", "bad gateway", "try again", "maintenance", "overload", "refresh"),
+    ),
+    Row(
+        rule="answer.web_page", source="https://github.com/anomalyco/opencode/issues/37735", kind=K.BAD_OUTPUT,
+        transient=False, statuses=("2xx",), shapes=("html",),
+    ),
+    Row(
         rule="answer.page", source="https://github.com/anomalyco/opencode/issues/37735", kind=K.BAD_OUTPUT,
-        statuses=("2xx",), shapes=("html", "text"),
+        statuses=("2xx",), shapes=("text",),
     ),
     Row(
         rule="answer.empty", source="https://github.com/anomalyco/opencode/issues/37735", kind=K.BAD_OUTPUT,

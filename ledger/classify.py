@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from ledger.classifier_row import Row
+from ledger.classifier_rows_causes import ACCESS, KEYS, NAMED, POLICY
+from ledger.classifier_rows_china import CHINA
+from ledger.classifier_rows_gateways import GATEWAYS
 from ledger.classifier_rows_google_amazon import AMAZON, GOOGLE
+from ledger.classifier_rows_limits import ALLOWANCES, MONEY, SIZES
 from ledger.classifier_rows_openai_anthropic import ANTHROPIC, OPENAI
-from ledger.classifier_rows_others import CHINA, GATEWAYS
 from ledger.classifier_rows_status import CAPACITY, FAULTS, RATES, STATUSES
 from ledger.classifier_rows_transport import ANSWERS, TRANSPORT
-from ledger.classifier_rows_words import ALLOWANCES, KEYS, MONEY, NAMED, POLICY, SIZES
 from ledger.clues import Clues, clues_of
 from ledger.failures import Failure, FailureKind
 from ledger.observation import Ended, Observation
@@ -27,16 +29,17 @@ __all__ = ["ROWS", "Ended", "Observation", "Row", "classify", "stated_wait"]
 ROWS: Final[tuple[Row, ...]] = (
     *TRANSPORT,
     *ANSWERS,
-    *OPENAI,
-    *ANTHROPIC,
-    *GOOGLE,
-    *AMAZON,
     *CHINA,
     *GATEWAYS,
+    *GOOGLE,
+    *AMAZON,
+    *OPENAI,
+    *ANTHROPIC,
     *MONEY,
     *ALLOWANCES,
     *SIZES,
     *POLICY,
+    *ACCESS,
     *KEYS,
     *NAMED,
     *CAPACITY,

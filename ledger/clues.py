@@ -1,7 +1,7 @@
 """What an observation gives away, in comparable form: status, codes, words, numbers, how the answer ended.
 
-Here: reading clues from the unwrapped body and the headers. Not here: unwrapping (`unwrapping`), waits (`waits`), or what
-a clue means (the rows).
+Here: reading clues from the unwrapped body and the headers. Not here: unwrapping (`unwrapping`), waits (`waits`), or
+what a clue means (the rows).
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from ledger.answer_parts import finishes, has_output
 from ledger.limit_arithmetic import over_limit
 from ledger.observation import Ended, Observation
 from ledger.phrases import code_words, squeezed, words
-from ledger.unwrapping import MAX_DEPTH, Shape, Unwrapped, embedded, parsed, unwrap
+from ledger.unwrapping import MAX_DEPTH, Shape, Unwrapped, embedded, unwrap
 
 MAX_STRINGS: Final = 400
 MAX_STRING: Final = 4_096
@@ -41,7 +41,8 @@ _ECHO_KEYS: Final = frozenset(
     {
         "input", "request", "prompt", "messages", "failed_generation", "loc", "ctx", "request_id", "requestid", "url",
         "links", "documentation_url", "doc_url", "validation_link", "content_filter_results", "content_filter_result",
-        "user_id", "stack", "stacktrace", "traceback", "trace", "param_value", "flagged_input", "help", "previous_errors",
+        "user_id", "stack", "stacktrace", "traceback", "trace", "param_value", "flagged_input", "help",
+        "previous_errors",
     }
 )  # fmt: skip
 """Keys whose values repeat our request, or say where to read on; their words are not the provider's verdict."""
@@ -92,7 +93,7 @@ def clues_of(seen: Observation) -> Clues:
     return Clues(
         provider=squeezed(seen.provider),
         status=_inner_status(strings, seen.status),
-        ended="" if failed or named and not _ours(seen) else _ended(seen, found),
+        ended="" if failed or (named and not _ours(seen)) else _ended(seen, found),
         shape=found.shape,
         codes=frozenset(squeezed(code) for code in codes),
         words=" | ".join(spelled),
@@ -154,8 +155,6 @@ def _text(key: str, value: str, depth: int) -> Iterator[tuple[str, str]]:
     text = value[:MAX_STRING]
     inner = embedded(value) if "{" in value else None
     if inner is None:
-        found, inner = parsed(value) if value.lstrip()[:1] == "[" else (False, None)
-    if inner is None:
         yield key, text
         return
     yield key, value[: value.find("{")][:MAX_STRING]
@@ -172,7 +171,7 @@ def _codes(strings: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _header_codes(headers: Mapping[str, str]) -> Iterator[str]:
-    """Codes that AWS and Azure put into headers: `ThrottlingException:http://internal...` is the part before the colon."""
+    """Codes that AWS, Azure and Cloudflare put into headers; of `ThrottlingException:http://...` the first part."""
     for name in ("x-amzn-errortype", ":exception-type", "x-ms-error-code", "cf-mitigated", "x-error-code"):
         if code := headers.get(name, "").partition(":")[0].strip():
             yield code.rpartition("#")[2]

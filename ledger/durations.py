@@ -26,7 +26,7 @@ _EPOCH_MS: Final = EPOCH * 1_000
 def duration(text: str, at: int = 0, *, bare: float | None = None) -> float | None:
     """Seconds of the duration that begins at `at` in lower case `text`; None where none begins there.
 
-    Terms add up ("1h2m3s"). A number without a unit counts `bare` seconds each, or ends the duration where that is None.
+    Terms add up ("1h2m3s"). A number without a unit counts `bare` seconds each, or ends it where that is None.
     """
     total: float | None = None
     for _ in range(_MAX_TERMS):

@@ -1,7 +1,7 @@
 """Whether a request alone is larger than the limit it ran into: then no wait lets it pass.
 
-Here: the few sentence forms in which providers state both numbers. Not here: limits of the answer ("max_tokens: 9 > 8"),
-which are rows, because shrinking the prompt does nothing for them.
+Here: the few sentence forms in which providers state both numbers. Not here: limits of the answer ("max_tokens: 9 >
+8"), which are rows, because shrinking the prompt does nothing for them.
 """
 
 import re

@@ -10,11 +10,11 @@ from typing import Final
 GAP: Final = 90
 """Characters that a ` * ` in a phrase may stand for: a model's name or a clause, not another sentence."""
 
-_DROPPED: Final = str.maketrans("", "", "'’‘`´")
+_DROPPED: Final = str.maketrans("", "", "'`\u2018\u2019\u00b4")
 
 
 def words(text: str) -> str:
-    """Lower case, every run of other than letters and digits one space, apostrophes dropped: "isn’t" is "isnt"."""
+    """Lower case, every run of other than letters and digits one space, apostrophes dropped: "isn't" is "isnt"."""
     kept = "".join(mark if mark.isalnum() else " " for mark in text.lower().translate(_DROPPED))
     return " ".join(kept.split())
 

@@ -1,7 +1,8 @@
 """How long a provider asks us to wait: as it was stated, and as it may be trusted for a kind of failure.
 
-Here: the places where a wait is stated, and in which order they count. Not here: how a duration is written (`durations`),
-or what a wait leads to (`calls`). Pure: dates count against the response's Date header, or else the observation's `at`.
+Here: the places where a wait is stated, and in which order they count. Not here: how a duration is written
+(`durations`), or what a wait leads to (`calls`). Pure: dates count against the response's Date header, or else the
+observation's `at`.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ledger.clues import Clues, clues_of
-from ledger.durations import duration, moment, seconds
+from ledger.durations import EPOCH, duration, moment, seconds
 from ledger.failures import FailureKind
 from ledger.observation import Observation
 from ledger.unwrapping import MAX_DEPTH, embedded
@@ -26,8 +27,8 @@ _HEALING: Final = frozenset({_K.RATE_LIMITED, _K.OVERLOADED, _K.SERVER_ERROR, _K
 def judged_wait(kind: FailureKind, stated: float | None, *, transient: bool) -> float | None:
     """Return the stated wait as far as the kind lets it be trusted, bounded.
 
-    A used up allowance does not come back within minutes: a shorter stated wait is a default of the vendor's gateway, and
-    is dropped. A kind that time does not heal has no wait at all. Others are capped at a month.
+    A used up allowance does not come back within minutes: a shorter stated wait is a default of the vendor's gateway,
+    and is dropped. A kind that time does not heal has no wait at all. Others are capped at a month.
     """
     if stated is None:
         return None
@@ -39,8 +40,8 @@ def judged_wait(kind: FailureKind, stated: float | None, *, transient: bool) -> 
 def stated_wait(seen: Observation) -> float | None:
     """Seconds that the provider stated, parsed and not judged; None where it stated none.
 
-    The first of: retry-after-ms, Retry-After (seconds or date), Google's RetryInfo, a field of the body, a sentence, the
-    latest reset among the limits that are used up.
+    The first of: retry-after-ms, Retry-After (seconds or date), Google's RetryInfo, a field of the body, a sentence,
+    the latest reset among the limits that are used up.
     """
     return wait_in(seen, clues_of(seen))
 
@@ -76,7 +77,8 @@ _FIELD_UNITS: Final = {
     "retryafter": 1.0, "retryafterseconds": 1.0, "retryafters": 1.0, "retryafterms": 0.001,
     "retryinseconds": 1.0, "retryin": 1.0, "waitseconds": 1.0, "resetsinseconds": 1.0, "resetinseconds": 1.0,
     "resetafter": 1.0, "resetafterseconds": 1.0, "estimatedtime": 1.0,  # Hugging Face: a model that loads
-    "retryaftersecs": 1.0, "retryaftermilliseconds": 0.001,
+    "retryaftersecs": 1.0, "quotaresetdelay": 1.0, "resetseconds": 1.0, "resetsin": 1.0, "resettime": 1.0,
+    "cooldownseconds": 1.0, "retryaftermilliseconds": 0.001,
 }  # fmt: skip
 _FIELD_MOMENTS: Final = ("resetsat", "resetat", "resettime", "resettimestamp", "quotaresettime", "quotaresettimestamp")
 
@@ -97,26 +99,21 @@ def _length(value: Any, unit: float) -> float | None:  # noqa: ANN401 - JSON
     if isinstance(value, Mapping):  # a protobuf Duration as an object
         return seconds(str(value.get("seconds", "")))
     stated = seconds(str(value))
-    return duration(str(value).lower()) if stated is None else stated * unit
+    if stated is None:
+        return duration(str(value).lower())
+    return stated * unit if stated < EPOCH else None
 
 
 _ANCHORS: Final = (
-    "try again in", "retry in", "retry after", "again after", "try again after", "please wait", "wait for", "reset in", "resets in",
-    "reset after", "available in", "available again in", "retry-after:", "请在", "after waiting", "refreshes in",
-    "back off for", "quota will reset after", "wait at least",
+    "again in", "retry in", "retry after", "again after", "please wait", "wait for", "wait at least", "reset in",
+    "resets in", "reset after", "resets after", "available in", "retry-after", "refreshes in", "back off for", "请在", "请等待",
 )  # fmt: skip
 _LEADS: Final = ("about ", "approximately ", "at least ", "another ", "for ", "~", "≈")
 _ISO_UTC: Final = re.compile(r"\d{4}-\d\d-\d\d[t ](?:at )?\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:z| utc)")
 _ISO_ANCHORS: Final = (
-    "regain access on",
-    "reset at",
-    "resets at",
-    "reset on",
-    "resets on",
-    "try again at",
-    "retry at",
-    "available at",
-)
+    "regain access on", "reset at", "resets at", "reset on", "resets on", "again at", "retry at",
+    "available at", "until",
+)  # fmt: skip
 _BARE: Final = 1.0
 """A sentence's number without a unit is in seconds, as in Retry-After."""
 

@@ -1,0 +1,147 @@
+"""Rows for causes that lie with the request, the key or the target, in this order: policy, access, keys, files, models.
+
+Here: sentences, whoever says them; what a 403 or 404 names. Not here: limits (`classifier_rows_limits`), and codes of
+one vendor. A key's words come after access words: a refused account's message often speaks of its key as well.
+"""
+
+from typing import Final
+
+from ledger.classifier_row import Row
+from ledger.failures import FailureKind as K
+
+_NOT_SERVER: Final = ("4xx", "2xx", "none")
+
+POLICY: Final = (
+    Row(
+        rule="policy.words", source="https://github.com/browser-use/browser-use/issues/262", kind=K.CONTENT_REFUSED,
+        phrases=(
+            "content management policy", "content policy", "content policies", "usage policy", "usage policies",
+            "usage guidelines", "safety system", "safety filter", "safety reasons", "safety polic", "safety check",
+            "content filter", "content moderation", "moderation", "input was flagged", "prompt was flagged",
+            "request was flagged", "flagged as", "flagged for", "flagged by", "blocked by * policy",
+            "violates * policy", "violating * policy", "violate * policy", "policy violation",
+            "violates * guidelines", "violates * terms", "responsible ai", "prohibited content", "prohibited use",
+            "blocked due to safety", "blocked by safety", "prompt was blocked", "response was blocked",
+            "blocked by guardrail", "guardrail intervened", "blocked by * guardrail", "inappropriate content",
+            "output blocked", "sensitive content", "sensitive words", "sensitive information", "unsafe content",
+            "unsafe or sensitive", "considered high risk", "content exists risk", "data inspection",
+            "cybersecurity risk", "sexual content", "recitation", "copyrighted", "new sensitive", "input sensitive",
+            "output sensitive", "敏感", "违规", "不安全", "内容安全", "不合规",
+        ),
+        unless=("account has been", "key has been flagged", "organization has been", "rate limit"),
+        statuses=(*_NOT_SERVER, "500"),
+    ),
+)  # fmt: skip
+
+ACCESS: Final = (
+    Row(
+        rule="access.region", source="https://ai.google.dev/gemini-api/docs/troubleshooting", kind=K.ACCESS_DENIED,
+        phrases=(
+            "location is not supported", "country region or territory", "not available in your region",
+            "not available in your country", "not available in your location", "unsupported country",
+            "unsupported region", "region is not supported", "not supported in your region",
+            "not supported in your country", "country not supported", "restricted region", "地区",
+        ),
+    ),
+    Row(
+        rule="access.account", source="pypi:anthropic 2.14.0 types/shared/organization_on_hold_error.py",
+        kind=K.ACCESS_DENIED,
+        phrases=(
+            "organization has been disabled", "organization has been restricted", "organization is disabled",
+            "account has been disabled", "account is disabled", "account has been suspended", "account is suspended",
+            "account suspended", "account has been flagged", "key has been flagged", "account * deactivated",
+            "account * banned", "account * terminated", "access was terminated", "account * locked",
+            "account * on hold", "verify your account", "identity verification", "verification required",
+            "terms of service", "accept the terms", "agree to the terms", "accept the license", "gated repo",
+            "is restricted", "restricted access",
+        ),
+        statuses=_NOT_SERVER,
+    ),
+    Row(
+        rule="access.permission", source="https://platform.openai.com/docs/guides/error-codes", kind=K.ACCESS_DENIED,
+        phrases=(
+            "insufficient permission", "not have sufficient permission", "missing scopes", "missing permission",
+            "insufficient scope", "insufficient authentication scopes", "scope requirement", "ip * not allowed",
+            "ip address * not", "ip not authorized", "not whitelisted", "not on the allow",
+            "has not been used in project", "not authorized to perform", "not authorized to access this",
+            "not authorized to invoke", "explicit deny", "does not have permission",
+            "do not have permission to perform", "request not allowed", "virtual network firewall", "data policy",
+            "guardrail restrictions", "sorry you have been blocked", "just a moment", "attention required",
+            "enable javascript and cookies", "verify you are human", "web application firewall", "cf mitigated",
+            "endpoint is forbidden", "fill out", "access denied * error 1020",
+        ),
+        statuses=(*_NOT_SERVER, "503"), unless=("file",),
+    ),
+)  # fmt: skip
+
+KEYS: Final = (
+    Row(
+        rule="key.words", source="https://github.com/continuedev/continue/issues/9634", kind=K.AUTH,
+        phrases=(
+            "invalid api key", "incorrect api key", "invalid x api key", "wrong api key", "api key not valid",
+            "api key is invalid", "api key is not valid", "api key * is invalid", "api key invalid",
+            "api key expired", "api key has expired", "api key is expired", "expired api key", "invalid key",
+            "api key is missing", "missing api key", "no api key", "api key not found", "api key is required",
+            "api key required", "api key was reported as leaked", "api key * leaked", "api key * revoked",
+            "key has been revoked", "key has been disabled", "key is disabled", "api key * disabled",
+            "api key * deleted", "provide an api key", "provide * api key", "make sure your api key",
+            "check your api key", "verify your api key", "api key you provided", "api key format",
+            "invalid api token", "invalid token", "invalid access token", "token has expired", "token expired",
+            "token is expired", "expired token", "token * revoked", "token is invalid", "invalid bearer",
+            "bearer token", "security token included in the request", "access token could not",
+            "invalid authentication", "authentication fail", "authorization fail", "authentication error",
+            "authentication credentials", "missing authentication", "missing authorization", "authorization header",
+            "no auth credentials", "no cookie auth", "no credentials", "invalid credentials", "bad credentials",
+            "validate credentials", "invalid username or password", "user not found", "unauthenticated",
+            "no authentication", "invalid subscription key", "invalid iam", "oauth token", "re authenticate", "令牌",
+            "身份验证", "鉴权", "密钥", "api key不", "apikey",
+        ),
+        statuses=(*_NOT_SERVER, "500"),
+    ),
+)  # fmt: skip
+
+NAMED: Final = (
+    Row(
+        rule="named.file", source="https://platform.claude.com/docs/en/api/errors", kind=K.FILE_MISSING,
+        renew_files=True,
+        phrases=(
+            "file not found", "file * not found", "files * not found", "no such file object", "no such file",
+            "file * does not exist", "file * do not exist", "file with id", "file * expired", "files * expired",
+            "file * no longer", "file * deleted", "file * may not exist", "not * access the file",
+            "could not find file", "file id * not", "invalid file id", "container * expired", "document not found",
+            "attachment not found", "cached content not found", "cachedcontent not found", "文件不存在", "文件已过期",
+        ),
+        unless=("no such file or directory", "model file"), statuses=_NOT_SERVER,
+    ),
+    Row(
+        rule="named.model", source="https://github.com/Cinnamon/kotaemon/issues/280", kind=K.MODEL_UNAVAILABLE,
+        phrases=(
+            "model * not found", "models * not found", "not found the model", "model * not exist",
+            "model * doesnt exist", "no such model", "unknown model", "invalid model", "unsupported model",
+            "unavailable model", "not a valid model", "model * not valid", "model name * invalid",
+            "model * not available", "model not available", "model * is not supported", "model is not supported",
+            "model * unsupported", "model * deprecated", "model * retired", "model * decommissioned",
+            "model * sunset", "model * discontinued", "model * no longer", "model * has been removed",
+            "model * been deactivated", "model * end of life", "model * not loaded", "no models loaded",
+            "failed to load model", "model * not deployed", "model * not enabled", "model * not been enabled",
+            "model * not activated", "model * not open", "model * is disabled", "model * not allowed",
+            "model * could not be found", "model * requires more system memory", "model requires more system memory",
+            "model id * invalid", "model identifier", "no endpoints found", "no allowed providers",
+            "no available channel", "no access to model", "access to the model", "access to this model",
+            "access to model", "access the model", "access model", "allowed to use publisher model",
+            "deployment * does not exist", "deployment * not found", "try pulling", "pull the model",
+            "is not a chat model", "does not work with the specified model", "could not find model",
+            "function * not found for account", "supported by provider", "模型不存在", "模型不支持", "模型未",
+            "模型已下线", "无可用渠道",
+        ),
+        statuses=("400", "401", "403", "404", "406", "410", "422", "500", "501", "503", "2xx", "none"),
+        unless=(
+            "overload", "at capacity", "loading", "temporarily", "not support tool", "not support image",
+            "not support function", "support for tool",
+        ),
+    ),
+    Row(
+        rule="named.model_404", source="https://platform.claude.com/docs/en/api/errors", kind=K.MODEL_UNAVAILABLE,
+        statuses=("404", "410"), phrases=("model", "deployment", "inference profile"),
+    ),
+)  # fmt: skip
