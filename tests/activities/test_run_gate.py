@@ -77,6 +77,14 @@ async def test_the_same_failure_in_two_runs_has_one_identity_although_paths_and_
     assert verdicts[0].exact == verdicts[1].exact
 
 
+async def test_a_failure_is_the_same_whether_its_tool_prints_absolute_paths_or_relative_ones(workspaces, run):
+    workspaces.claim("run-1", "app")
+    told = "import os; print({!r} + 'app.py:3: error: no such name'); raise SystemExit(1)"
+    relative = await run("python", "-c", told.format(""))
+    absolute = await run("python", "-c", told.replace("{!r}", "os.getcwd() + '/'"))
+    assert relative.exact == absolute.exact
+
+
 async def test_another_failure_has_another_identity(workspaces, run):
     folder = workspaces.claim("run-1", "app")
     before = await run(*PYTEST)
