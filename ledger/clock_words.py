@@ -1,7 +1,7 @@
 """Times written in text: which of them are the run's own clock.
 
-Here: dates and times near the run, epoch numbers near the run, and the time stamps that loggers and CI put before a line.
-Not here: other masks (`masks`). A date far from the run is a value and stays.
+Here: dates, times and epoch numbers near the run, and the time stamps that loggers and CI put before a line. Not here:
+other masks (`masks`). A date far from the run is a value and stays.
 """
 
 import re
@@ -25,10 +25,12 @@ STAMP: Final = re.compile(
 """A stamp before a line, with the one blank that parts it from the text (the rest is indentation)."""
 
 _ISO: Final = re.compile(
-    r"\b(\d{4})([-/])(\d\d)[-/](\d\d)(?:[T _]\d\d[:_-]\d\d(?:[:_-]\d\d(?:[.,_]\d{1,9})?)?(?:\.{3})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?(?!\d)"
+    r"\b(\d{4})([-/])(\d\d)[-/](\d\d)"
+    r"(?:[T _]\d\d[:_-]\d\d(?:[:_-]\d\d(?:[.,_]\d{1,9})?)?(?:\.{3})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?(?!\d)"
 )
 _MAIL: Final = re.compile(
-    rf"\b(?:\w{{3}}, )?(\d\d?)[ /-]{_MONTH}[ /-](\d{{4}})(?: |::?)\d\d:\d\d:\d\d(?:\.\d{{1,9}})?(?: (?:GMT|UTC|[+-]\d{{4}}))?"
+    rf"\b(?:\w{{3}}, )?(\d\d?)[ /-]{_MONTH}[ /-](\d{{4}})(?: |::?)"
+    r"\d\d:\d\d:\d\d(?:\.\d{1,9})?(?: (?:GMT|UTC|[+-]\d{4}))?"
 )
 _SYSLOG: Final = re.compile(rf"\b(?:\w{{3}} )?{_MONTH} +(\d\d?) \d\d:\d\d:\d\d(?: (?:\w{{3,4}} )?(\d{{4}}))?\b")
 _LONG: Final = re.compile(rf"\b{_MONTH} (\d\d?), (\d{{4}}),? \d\d?:\d\d:\d\d(?: [AP]M)?")

@@ -5,6 +5,7 @@ item (`readings`).
 """
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ledger.failure_words import Severity
@@ -80,6 +81,7 @@ def headline_of(line: str, following: str) -> Diagnostic | None:
     return _graded(arrow[1], arrow[2], line.strip())
 
 
+@lru_cache(maxsize=1024)
 def diagnostic_of(line: str, heading: str = "") -> Diagnostic | None:
     """Read `file:line: message` in any of its shapes; without a file, under the heading above."""
     if not any(c.isdigit() for c in line):

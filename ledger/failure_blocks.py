@@ -49,8 +49,8 @@ _TRACE: Final = re.compile(
 )
 _CAPTION: Final = re.compile(r"[a-z][a-z ]{2,30}:$")
 _LABEL: Final = re.compile(
-    r"(?:DETAIL|LINE \d+|CONTEXT|STATEMENT|QUERY|Caused by|Reason|Cause|Expected|Received|Actual|Got|Want|left|right|Message"
-    r"|Details?|Key|Field|because)\b.{0,40}?:|\s*+[-+] +\S",
+    r"(?:DETAIL|LINE \d+|CONTEXT|STATEMENT|QUERY|Caused by|Reason|Cause|Expected|Received|Actual|Got|Want|left|right"
+    r"|Message|Details?|Key|Field|because)\b.{0,40}?:|\s*+[-+] +\S",
     re.IGNORECASE,
 )
 

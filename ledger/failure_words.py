@@ -5,6 +5,7 @@ Here: words. Not here: shapes that point into a file (`diagnostics`), and what f
 
 import re
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final
 
 from ledger.quoted_source import is_caret, is_gutter
@@ -43,23 +44,23 @@ _QUIET: Final = _any(
     r"(?:-->|:::|┌─|╭─+\[|╭▸|╰──+|╵)",
     r".{0,60}ms: (?:Mark|Scav)",  # V8's garbage collector
     # HTTP headers that say nothing of the answer
-    r"(?:date|server|via|age|etag|set-cookie|x-[\w-]+|cf-[\w-]+|content-length|last-modified|expires|connection|keep-alive"
-    r"|vary|request-id): ",
-    r"(?:Compiling|Download|Fetching|Resolving|Collecting|Installing|Building|Linking|Updating|Preparing|Using cached|Running"
-    r"|Checking|Looking|Processing|Generating|Copying|Starting|\$ |\[\d+/\d+\] )(?!.*(?:fail|error|cannot|not found))"
-    r")",
+    r"(?:date|server|via|age|etag|set-cookie|x-[\w-]+|cf-[\w-]+|content-length|last-modified|expires): ",
+    r"(?:connection|keep-alive|vary|request-id): ",
+    r"(?:Compiling|Download|Fetching|Resolving|Collecting|Installing|Building|Linking|Updating|Preparing|Using cached"
+    r"|Running|Checking|Looking|Processing|Generating|Copying|Starting|\$ |\[\d+/\d+\] )"
+    r"(?!.*(?:fail|error|cannot|not found)))",
 )
 _COUNTS: Final = _any(
     r"^\W*(?:(?:ERROR|WARN(?:ING)?)\W+)?"
     r"(?:found |generated |tests?(?: suites| files| run)?:? |total:? |result: |FAILED \(|failed:? )?"
     r"(?:\d+|no|some|one)\b[\w ,;/|()-]*\b"
-    r"(?:errors?|warnings?|fail(?:ed|ures?|ing)?|problems?|issues?|passed|passing|examples?|assertions|tests?|runs|violations"
-    r"|offenses?|incomplete|fixable)\b",
+    r"(?:errors?|warnings?|fail(?:ed|ures?|ing)?|problems?|issues?|passed|passing|examples?|assertions|tests?|runs"
+    r"|violations|offenses?|incomplete|fixable)\b",
     r"^\s*+(?:Tests?|Test Suites|Snapshots|Time|Duration|Test Files|Start at|Ran all|Finished|Tests run)\b(?=[: ]).*\d",
     r"^\s*+Ran \d+ |\bFiles=\d|^Failed \d+/\d+",
     r"^\W*(?:FAILED|FAILURES!*|FAIL|ERRORS?|Build failed)\W*$|^BUILD FAILED",
-    r"\bdue to \d+ previous|\bgenerated \d+ warning|^Some errors have detailed|errors? (?:prevented|occurred)",
-    r"^\W*(?:failures?|errors?|failed)\W+\d+\b|^FAILED \(\w+=\d+|^ERROR SUMMARY|\byou failed \d+",
+    r"\bdue to \d+ previous|\bgenerated \d+ warning|^Some errors have detailed|errors (?:prevented|occurred)",
+    r"^\W*(?:failures?|errors?|failed)\W+\d+\W*$|^FAILED \(\w+=\d+|^ERROR SUMMARY|\byou failed \d+",
     r"rated at [\d.-]+/10|^ninja: build stopped|\bactionable tasks?:|^\s*+[#ℹ] \w+ \d",  # noqa: RUF001  node prints it
     r"^\s*+(?:checked|scanned|processed|analy[sz]ed|compiled|linted|inspected|total|took|elapsed)\b.*\d",
 )
@@ -72,14 +73,22 @@ _TALLY: Final = _any(rf"\b\d+ (?:tests? )?{_COUNTED}\b", rf"\b{_COUNTED}\s*[:= ]
 
 _ADVISES: Final = _any(r"\s*+[|=]?\s*+=?\s*+(?:note|hint|help|info|debug|tip|suggestion)\s*+:")
 _WARNS: Final = re.compile(
-    r"\s*+(?:\[?\w+\]? )?(?i:\[?warn(?:ing)?\b|\w*Warning\b|notice\b)|[\w:./ -]{0,80}\b(?:NOTICE|\w+Warning|WARNING|warning):"
+    r"\s*+(?:\[?\w+\]? )?(?i:\[?warn(?:ing)?\b|\w*Warning\b|notice\b)"
+    r"|[\w:./ -]{0,80}\b(?:NOTICE|\w+Warning|WARNING|warning):"
 )
 _LOUD: Final = _any(r"\s*+(?:[\w.-]+: )?(?:fatal|error|err|panic|E)\b")
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z']+")
-_FAILURES: Final = frozenset(
-    ["error", "errors", "err", "errno", "exception", "exceptions", "fatal", "panic", "panicked", "fail", "fails", "failed", "failure", "failures", "failing", "traceback", "cannot", "can't", "couldn't", "unable", "not", "doesn't", "didn't", "isn't", "denied", "refused", "undefined", "unresolved", "undeclared", "unexpected", "invalid", "unknown", "missing", "conflict", "conflicts", "killed", "abort", "aborted", "aborting", "fault", "timed", "timeout", "assert", "asserts", "assertion", "mismatch", "mismatched", "unbound", "unterminated", "illegal", "unsupported", "unrecognized", "overflow", "violates", "violated", "violation", "crash", "crashed", "dumped", "exceed", "exceeds", "exceeded", "reject", "rejected", "rejects", "forbidden", "unauthorized", "expected", "broken", "leak", "leaked", "requires", "issue", "security", "vulnerability", "vulnerabilities", "emerg"]
-)
+_WORDS: Final = """
+    error errors err errno exception exceptions fatal panic panicked fail fails failed failure failures failing
+    traceback cannot can't couldn't unable not doesn't didn't isn't denied refused undefined unresolved
+    undeclared unexpected invalid unknown missing conflict conflicts killed abort aborted aborting fault timed
+    timeout assert asserts assertion mismatch mismatched unbound unterminated illegal unsupported unrecognized
+    overflow violates violated violation crash crashed dumped exceed exceeds exceeded reject rejected rejects
+    forbidden unauthorized expected broken leak leaked requires issue security vulnerability vulnerabilities
+    emerg
+"""
+_FAILURES: Final = frozenset(_WORDS.split())
 _SAID: Final = _any(
     r"\bno (?:such|rule)\b",
     r"\bout of (?:memory|range|bounds)",
@@ -97,6 +106,8 @@ def is_noise(line: str) -> bool:
     return bool(_QUIET.match(line) or _PASSED.search(line))
 
 
+# asked again for every block a line may end
+@lru_cache(maxsize=1024)
 def severity_of(line: str) -> Severity | None:
     """How grave a line is by its words; None where it says nothing of a failure."""
     if not line.strip() or is_noise(line) or is_gutter(line) or is_caret(line):

@@ -38,8 +38,8 @@ class Fingerprint(Frozen):
 def fingerprint(output: str, *, exit_code: int = 1, root: str = "", at: datetime | None = None) -> Fingerprint:
     """Fingerprint a failing tool's output.
 
-    The exit code is part of the exact identity, not of the family. `root` is the checkout's folder (cut off paths), `at`
-    the time of the run (times within 36 hours of it are masked; naive means UTC). Order in the output does not matter.
+    The exit code is part of the exact identity, not of the family. `root` is the checkout's folder, cut off paths. `at`
+    is the time of the run: times within 36 hours of it are masked; naive means UTC. Order does not matter.
     """
     masked: dict[str, str] = {}
 

@@ -1,7 +1,8 @@
 """Masks: what differs between two runs of the same failure, replaced by a name.
 
-Here: one ordered table of narrow patterns (ids, addresses, ephemeral ports, durations, sizes, temporary paths, times near
-the run). Not here: reading a tool's output (`failing_items`), or anything that masks a value an assertion compares.
+Here: one ordered table of narrow patterns: ids, addresses, ephemeral ports, durations, sizes, temporary paths,
+positions. Not here: times (`clock_words`), reading a tool's output (`readings`), or anything that masks a value an
+assertion compares.
 
 Every pattern works on a line already cut to 400 characters, is anchored on a literal, a digit or a word boundary, and
 never nests quantifiers, so a line costs a bounded number of steps whatever it holds.
@@ -15,15 +16,15 @@ from typing import Final
 
 from ledger.clock_words import mask_times
 
-FIRST_EPHEMERAL_PORT: Final = 32_768
+_EPHEMERAL: Final = range(32_768, 65_536)
 """Linux hands out 32768-60999, IANA names 49152-65535: a port below is somebody's choice and tells services apart."""
 
 _USER_SPACE: Final = range(0x5500_0000_0000, 0x8000_0000_0000)
 """Where Linux x86-64 puts code and heap: `id(x)` in CPython is such an address written in decimal."""
 
 _ASSERTION: Final = re.compile(
-    r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*+[Rr]eceived\b|\(received\)|^\s*+(?:left|right|got|want)\b|\bwant\b|\bto (?:be|equal)\b|"
-    r"^\s*+[+-] "
+    r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*+[Rr]eceived\b|\(received\)|^\s*+(?:left|right|got|want)\b"
+    r"|\bwant\b|\bto (?:be|equal)\b|^\s*+[+-] "
 )
 _LIMIT: Final = re.compile(
     r"time(?:d[ -]?)?[ -]?out|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE
@@ -40,7 +41,7 @@ class _Mask:
 
 
 def _port(found: re.Match[str]) -> str:
-    return f"{found[1]}<port>" if FIRST_EPHEMERAL_PORT <= int(found[2]) <= 65_535 else found[0]
+    return f"{found[1]}<port>" if int(found[2]) in _EPHEMERAL else found[0]
 
 
 def _big_number(found: re.Match[str]) -> str:
@@ -58,7 +59,13 @@ def _id_like(found: re.Match[str]) -> str:
 
 
 def _prefixed_id(found: re.Match[str]) -> str:
-    return f"{found[1]}<id>" if any(c.isdigit() for c in found[2]) else found[0]
+    """A random tail mixes digits in; a name that ends in a number does not."""
+    digits = sum(c.isdigit() for c in found[2])
+    return found[0] if digits < _RANDOM_DIGITS or _NAME_AND_NUMBER.match(found[2]) else f"{found[1]}<id>"
+
+
+_RANDOM_DIGITS: Final = 3
+_NAME_AND_NUMBER: Final = re.compile(r"[A-Za-z]+\d+$")
 
 
 def _temporary(found: re.Match[str]) -> str:
@@ -99,7 +106,8 @@ _PATTERNS: Final = (
     _Mask(pattern=re.compile(r"([\w\])]:|\bport['\"]?[=: ]+)(\d{5})\b"), put=_port, values=True),
     _Mask(
         pattern=re.compile(
-            r"\b(p?pid|process|parent|child|tid|goroutine|transaction|xid|worker pid|[Tt]hread|Task)([ =:#-]+)\d+\b",
+            r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child)(?= +\d{3})|(?:thread|task)(?=[-#]))"
+            r"([ =:#-]+)\d+\b",
             re.IGNORECASE,
         ),
         put=r"\1 <pid>",
@@ -113,7 +121,10 @@ _PATTERNS: Final = (
         ),
         put=r"\1 <duration>",
     ),
-    _Mask(pattern=re.compile(r"==\d+==|(?<=\w)\[\d{2,7}\](?=[: ])|^\[\d{2,7}\](?=[: ])"), put="<pid>"),
+    _Mask(pattern=re.compile(r"(?<=\w)\[\d{2,7}\](?=: )|^\[\d{2,7}\](?=[: ])"), put="<pid>"),
+    _Mask(
+        pattern=re.compile(r"\b(DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)(:? +)(?:\[\d+\]|\d+(?= ---))"), put=r"\1"
+    ),
     _Mask(pattern=re.compile(r"(\bthread\b.*?)\(\d+\)"), put=r"\1(<pid>)"),
     _Mask(pattern=re.compile(r"\btuple \(\d+,\d+\)"), put="tuple <id>"),
     _Mask(pattern=re.compile(r"\bseed[ =:]+\d+", re.IGNORECASE), put="seed <seed>"),
@@ -139,16 +150,23 @@ _PATTERNS: Final = (
         put="",
         values=True,
     ),
-    _Mask(pattern=re.compile(r"\b[LPC]: *\d+\b|(?<=\w) @ \d+$"), put="", values=True),
+    _Mask(pattern=re.compile(r"\b[LPC]: *\d+(?= \|)|(?<=\.lua) @ \d+$"), put="", values=True),
     _Mask(
         pattern=re.compile(r"\b((?:elapsed|duration|took|latency|wall_?time)\w*['\"]?\s?[:=]\s?)[\d.]+", re.IGNORECASE),
         put=r"\1<duration>",
     ),
     _Mask(pattern=re.compile(r"\((?:line|char|column) \d+\)|\(\d+[:,]\d+(?:-\d+)?\)"), put="", values=True),
-    _Mask(pattern=re.compile(r"(\.\w{1,8}['\")\]]?|<\w+>|Makefile|Dockerfile):\d+(?::\d+)?\b"), put=r"\1", values=True),
+    # a file's line, not a host's port
+    _Mask(
+        pattern=re.compile(
+            r"(\.(?!(?:com|org|net|io|local|internal|dev|svc|invalid|test|example|lan)\b)[A-Za-z]\w{0,7}['\")\]]?"
+            r"|<\w+>|Makefile|Dockerfile):\d+(?::\d+)?(?![\w/])"
+        ),
+        put=r"\1",
+        values=True,
+    ),
     _Mask(pattern=re.compile(r"(?<= )\d+:\d+(?:-\d+(?=$| )|(?=: ))"), put=""),
     _Mask(pattern=re.compile(r"\((?=[^()]*\d)[^()]*\b(?:seconds?|secs)\)"), put=""),
-    _Mask(pattern=re.compile(r"\b(ERROR|WARN|FATAL)( +)\d+(?= ---)"), put=r"\1"),
     _Mask(pattern=re.compile(r"^LINE \d+:"), put="LINE:"),
 )
 

@@ -1,8 +1,8 @@
 """From a tool's raw output to the lines a reading works on.
 
 Here: the caps, colours, carriage returns, stamps before lines, drawn frames, the checkout's root. Not here: what a line
-means (`failing_items` and the readings). After this module no line is longer than 400 characters and there are at most
-256 KiB of them, so every later step is linear in the input.
+means (`failing_items` and the readings). After this module no line is longer than 400 characters and all together hold
+at most 256 KiB, so every later step is linear in the input.
 """
 
 import re
@@ -21,11 +21,18 @@ LINE_TAIL: Final = 100
 
 _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]?[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9])")
 _CONTROL: Final = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
-_RUN: Final = re.compile(r"\s{160,}+")
+MAX_BLANKS: Final = 160
+"""Blanks in a row kept: a mark under column 160 still points, and no pattern meets a longer run."""
+
+_RUN: Final = re.compile(rf"\s{{{MAX_BLANKS},}}+")
 _DRAWN: Final = re.compile(r"^ {0,2}[│┃║╷╵╭╰┌└├┤╮╯]+[─━═]* ?|[ ]?[│┃║]$")
 _MARGIN: Final = re.compile(r"^\s*(?:\+(?:-\+-+ \d+ -+|-+(?: \d+ -+)?)?|\|)(?: |$)")
 _PREFIX: Final = re.compile(
-    r"^(?:==\d+== ?|(?:#\d+ )?\d+\.\d{2,3} (?=\S)|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |##\[\w+\]|\[(?:ERROR|error|info|warn)\] ?|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))"
+    r"^(?:==\d+== ?"  # valgrind, sanitizers
+    r"|(?:#\d+ )?\d+\.\d{2,3} (?=\S)"  # BuildKit
+    r"|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "  # klog
+    r"|##\[\w+\]|\[(?:ERROR|error|info|warn)\] ?"  # CI, Maven, sbt
+    r"|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))"  # compose
 )
 
 
@@ -67,7 +74,7 @@ def _without_root(text: str, root: str) -> str:
 
 
 def _cut(line: str) -> str:
-    line = _RUN.sub(" " * 160, line.rstrip())
+    line = _RUN.sub(" " * MAX_BLANKS, line.rstrip())
     if len(line) > LINE_HEAD + LINE_TAIL:
         line = f"{line[:LINE_HEAD]}…{line[-LINE_TAIL:]}"
     if not line:

@@ -1,7 +1,7 @@
 """The generic reading: failing items of a tool nobody described.
 
-Here: the walk over the lines, and what each line may be: a block (`failure_blocks`), `file:line: message`
-(`diagnostics`), a line that says error. Not here: the layouts of particular tools (`report_forms`), which are tried first.
+Here: the walk over the lines, and what each may be: a block (`failure_blocks`), `file:line: message` (`diagnostics`), a
+line that says error. Not here: the layouts of particular tools (`report_forms`), which are tried first.
 
 Three tiers, the highest that holds anything wins: errors, then warnings, then counts and whatever else was said. A
 compiler's warnings beside an error, or a changed number of passing tests, thus leave the identity alone.

@@ -1,9 +1,9 @@
 """The layouts of particular tools, as rows: where a failing item begins, what names it, where it ends.
 
-Here: text reports whose failing items stand in blocks under a heading. Not here: anything the generic reading gets right
-by itself (compilers, linters, tracebacks, numbered failures, TAP: `readings`), nor XML and JSON (`structured_reports`).
+Here: text reports whose failing items stand in blocks under a heading. Not here: what the generic reading gets right by
+itself (compilers, linters, tracebacks, numbered failures, TAP: `readings`), nor XML and JSON (`structured_reports`).
 
-A row takes the lines of its blocks away; what it leaves goes to the generic reading only where no row found anything.
+The first row that finds anything is the whole reading; the generic one is for outputs that fit no row.
 """
 
 import re

@@ -5,6 +5,7 @@ Here: shapes of one line. Not here: how frames join an item (`failing_items`). E
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 
@@ -15,18 +16,15 @@ class Frame(NamedTuple):
     function: str = ""
 
 
-_FOREIGN: Final = re.compile(
-    "|".join(
-        (
-            r"site-packages/|dist-packages/|/lib/python\d|\.pyenv/|<\w",  # Python; <frozen importlib>, <string>
-            r"node_modules/|node:|^internal/|^(?:deno|ext|bun):|processTicksAndRejections",
-            r"^/usr/|^/opt/|/nix/store|/vendor/|/gems/|phar://|\[C\]",
-            r"/rustc/|\.cargo/|/pkg/mod/|^\.\./sysdeps|^\.\./csu|/libsanitizer/|^\?\?$",
-            r"^(?:java|jdk|sun|javax|kotlin|scala|junit|org\.junit|org\.gradle|org\.scalatest)[./]",
-            r"^(?:System|Microsoft|Xunit|NUnit|testing|runtime)[./]",
-        )
-    )
+_LIBRARIES: Final = (
+    r"site-packages/|dist-packages/|/lib/python\d|\.pyenv/|<\w",  # Python; <frozen importlib>, <string>
+    r"node_modules/|node:|^internal/|^(?:deno|ext|bun):|processTicksAndRejections",
+    r"^/usr/|^/opt/|/nix/store|/vendor/|/gems/|phar://|\[C\]",
+    r"/rustc/|\.cargo/|/pkg/mod/|^\.\./sysdeps|^\.\./csu|/libsanitizer/|^\?\?$",
+    r"^(?:java|jdk|sun|javax|kotlin|scala|junit|org\.junit|org\.gradle|org\.scalatest)[./]",
+    r"^(?:System|Microsoft|Xunit|NUnit|testing|runtime)[./]",
 )
+_FOREIGN: Final = re.compile("|".join(_LIBRARIES))
 _AT: Final = r"^\s*+at (?:async )?"
 _FILE: Final = r"(?P<file>[^\s:()'\"|]+?)"
 _SHAPES: Final = tuple(
@@ -57,6 +55,7 @@ _CALL: Final = re.compile(r"^\s*+(?:\d+: |\[\d+\] )|^\s*+(?=[\w./*()-]+\(.*\)$)|
 """A function on the line above its file: Rust's and Julia's numbered ones, Go's with arguments."""
 
 
+@lru_cache(maxsize=1024)
 def frame_of(line: str) -> Frame | None:
     """Read a stack frame of any of the languages; None where the line is something else."""
     if not _HINT.search(line):

@@ -10,7 +10,7 @@ bounded by the parsers themselves.
 import json
 from collections.abc import Iterator, Mapping
 from typing import Final
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as ET
 
 from ledger.failing_items import Item, Mask, condense
 
@@ -38,8 +38,8 @@ def _xml_items(body: str, mask: Mask) -> Iterator[Item]:
     if "<!DOCTYPE" in body or "<!ENTITY" in body:
         return
     try:
-        root = Xml.fromstring(body)  # noqa: S314  no declarations, hence no entities to expand
-    except Xml.ParseError:
+        root = ET.fromstring(body)  # noqa: S314  no declarations, hence no entities to expand
+    except ET.ParseError:
         return
     for parent in root.iter():
         for child in parent:
@@ -47,7 +47,7 @@ def _xml_items(body: str, mask: Mask) -> Iterator[Item]:
                 yield _xml_item(parent, child, mask)
 
 
-def _xml_item(parent: Xml.Element, failed: Xml.Element, mask: Mask) -> Item:
+def _xml_item(parent: ET.Element, failed: ET.Element, mask: Mask) -> Item:
     names = (parent.get("classname") or parent.get("file") or "", parent.get("name") or "")
     said = [failed.get("message") or "", *(failed.text or "").splitlines()]
     message, source, frames = condense([line for line in dict.fromkeys(said) if line.strip()], mask)
