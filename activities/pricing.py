@@ -34,3 +34,8 @@ def _cost(response: ModelResponse) -> float | None:
         return float(response.cost().total_price)
     except (LookupError, ValueError):
         return None
+
+
+def load_prices() -> None:
+    """Read the price list now; the first look-up does it otherwise, and blocks for most of a second."""
+    priced_usage(ModelResponse(parts=[], model_name="-", usage=RequestUsage(input_tokens=1)))

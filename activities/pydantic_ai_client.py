@@ -18,7 +18,7 @@ from activities.client import Came, NothingCame, Request
 from activities.declared import Provider
 from activities.exchange import Exchange
 from activities.messages import serialise, user_message
-from activities.pricing import usage_of
+from activities.pricing import load_prices, usage_of
 from activities.transport import recorded
 from activities.vendors import TIMEOUT, connect
 
@@ -38,6 +38,7 @@ class PydanticAIClient:
         rehearsal = PydanticAIClient(self._provider, offline)
         await rehearsal.ask(REHEARSAL, Exchange(run="warm", attempt="warm"))
         await rehearsal.close()
+        load_prices()
 
     async def ask(self, request: Request, exchange: Exchange) -> Came | NothingCame:
         """Send one request and read its answer to the end.

@@ -176,6 +176,13 @@ async def test_a_provider_that_cannot_be_reached_got_nothing(tmp_path, base_url)
         assert trip.sent is None
 
 
+async def test_a_provider_that_speaks_no_tls_got_nothing(tmp_path):
+    async with Simulator() as plain, bench(tmp_path, "openai-chat", base_url=f"https{plain.url[4:]}/v1") as b:
+        trip = await b.trip()
+        assert (trip.outcome.failure.kind.value, trip.outcome.failure.outcome_unknown) == ("network", False)
+        assert trip.sent is None
+
+
 async def test_a_missing_key_is_told_before_anything_is_sent(tmp_path):
     async with bench(tmp_path, "openai-chat", Text(text="Paris."), key=None) as b:
         trip = await b.trip()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from activities.exchange import MAX_RESPONSE, Exchange
 from simulator import (
     Cut,
     Drip,
@@ -77,3 +78,23 @@ async def test_a_fault_costs_one_request_and_is_told_by_its_kind(tmp_path, api, 
         assert (failure.kind.value, failure.outcome_unknown) == (kind, maybe_paid), failure.rule
         assert len(b.sim.requests) == 1
         assert reply.conversation == b.conversation
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("api", APIS)
+async def test_a_huge_answer_is_read_no_further_than_the_cap(tmp_path, api, packed):
+    """After decompression: a bomb of 400 MB is 400 kB on the wire."""
+    async with bench(tmp_path, api, Huge(size=400_000_000, gzip=packed)) as b:
+        exchanges = watched(b)
+        reply = await b.ask()
+        assert reply.trip.outcome.failure.rule == "transport.oversize"
+        assert MAX_RESPONSE < exchanges[0].received <= MAX_RESPONSE + 65_536
+        assert len(exchanges[0].body) < 70_000
+
+
+def watched(b) -> list[Exchange]:
+    """Remember the exchange of every call."""
+    client, seen = b.caller._clients["sim"], []
+    ask = client.ask
+    client.ask = lambda request, exchange: (seen.append(exchange), ask(request, exchange))[1]
+    return seen
