@@ -164,9 +164,10 @@ def settings_at(folder: Path, url: str) -> Settings:
     return load_settings(file, {"SIM_KEY": "sk-sim"})
 
 
-async def start(client: Client, settings: Settings, **agent):
+async def start(client: Client, settings: Settings, name: str = "run", **agent):
     spec = {"agent": {"models": ["sim:m"], **agent}, "task": "Say hello."}
-    return await client.start_workflow(WORKFLOW, spec, id=settings.task_queue, task_queue=settings.task_queue)
+    queue = settings.task_queue
+    return await client.start_workflow(WORKFLOW, spec, id=f"{queue}-{name}", task_queue=queue)
 
 
 async def test_a_run_goes_from_json_to_its_answer(tmp_path, client):
@@ -214,16 +215,17 @@ async def test_an_agent_that_names_what_nobody_declared_ends_in_one_line(tmp_pat
     assert sim.requests == ()
 
 
-async def test_a_call_in_flight_is_finished_before_the_worker_ends_and_not_paid_again(tmp_path, client):
+async def test_a_worker_that_stops_lets_its_call_finish_while_another_takes_the_new_work(tmp_path, client):
     held = Text(text="Hello.", held_until="told")
-    async with Simulator(Script(models={"m": (held,)})) as sim:
+    async with Simulator(Script(models={"m": (held,), "other": (Text(text="Hi."),)})) as sim:
         settings = settings_at(tmp_path, sim.url)
         async with working(settings, client) as stop:
             run = await start(client, settings)
             await sim.received(1)
             stop.set()
-            sim.release("told")
-        async with working(settings, client):
-            result = await run.result()
-    assert result["status"] == "completed"
-    assert len(sim.requests) == 1
+            async with working(settings, client):
+                later = await start(client, settings, "later", models=["sim:other"])
+                assert (await later.result())["answer"] == "Hi."
+                sim.release("told")
+                assert (await run.result())["answer"] == "Hello."
+    assert [request.model for request in sim.requests] == ["m", "other"]

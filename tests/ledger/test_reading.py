@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ledger.agent import AgentSpec
-from ledger.answers import Answer
+from ledger.answers import AnswerBody
 from ledger.model import Frozen
 from ledger.reading import one_line, shown, suggestion
 
@@ -82,7 +82,7 @@ def test_our_own_words_come_without_the_words_of_the_validation_library():
 )
 def test_a_line_never_shows_the_value_that_was_given(value):
     with pytest.raises(ValidationError) as caught:
-        TypeAdapter(Answer).validate_python(value)
+        TypeAdapter(AnswerBody).validate_python(value)
     line = one_line(caught.value, "answer")
     assert MARKER not in line
     assert "\n" not in line
