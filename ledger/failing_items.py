@@ -25,7 +25,7 @@ class Item(Frozen):
     """One failing thing. No line or column numbers; text is masked already. Empty means the tool did not say."""
 
     kind: str
-    """What read it: `diagnostic`, `exception`, `test`, `line`, `report`, or the tool whose form fitted."""
+    """What it is: `diagnostic`, `exception`, `test`, `report` (from XML or JSON), or a `line` that says error."""
     place: str = ""
     """File or test id."""
     code: str = ""

@@ -7,6 +7,7 @@ Here: where such a block ends and what it holds. Not here: which block is tried 
 import re
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from ledger.diagnostics import diagnostic_of
@@ -17,6 +18,10 @@ from ledger.stack_frames import call_above, frame_of
 
 MAX_BLOCK: Final = 60
 """Lines that may belong to one failure."""
+
+
+MAX_TITLE: Final = 6
+"""Lines of a test's name: one for each suite it is nested in."""
 
 
 class Tier(IntEnum):
@@ -88,8 +93,15 @@ def _traceback(lines: Sequence[str], index: int, mask: Mask) -> Found:
     _, source, frames = condense(lines[index:last], mask)
     head = _EXCEPTION.match(lines[last]) if last < len(lines) else None
     message = condense([head[2] if head else "", *lines[last + 1 : end]], mask).message
-    name = mask(head[1]).rpartition(".")[2] if head else ""
-    return Found(Tier.ERROR, Item(kind="exception", code=name, message=message, source=source, frames=frames), end)
+    item = Item(
+        kind="exception",
+        place=frames[-1].partition(" in ")[0] if frames else "",
+        code=mask(head[1]).rpartition(".")[2] if head else "",
+        message=message,
+        source=source,
+        frames=frames,
+    )
+    return Found(Tier.ERROR, item, end)
 
 
 def _paragraph_end(lines: Sequence[str], start: int) -> int:
@@ -111,11 +123,22 @@ def _numbered(lines: Sequence[str], index: int, head: re.Match[str], mask: Mask)
         if severity_of(lines[end]) == Severity.COUNT and indent(lines[end]) <= depth:
             break
         end += 1
-    message, source, frames = condense(lines[index + 1 : end], mask)
+    name, code, body = _named(head[2].strip(), lines[index + 1 : end])
+    message, source, frames = condense(body, mask)
     if not message and not frames:
         return None
-    item = Item(kind="test", place=mask(head[2].strip()), message=message, source=source, frames=frames)
+    item = Item(kind="test", place=mask(name), code=code, message=message, source=source, frames=frames)
     return Found(Tier.ERROR, item, end)
+
+
+def _named(name: str, body: Sequence[str]) -> tuple[str, str, Sequence[str]]:
+    """(name, code, rest of the body): some runners name the test in the lines below the number."""
+    title = list(takewhile(str.strip, body))[: MAX_TITLE + 1]
+    if title and len(title) <= MAX_TITLE and title[-1].endswith(":"):  # mocha: suites, then the test and a colon
+        return " > ".join((name, *(line.strip() for line in title))), "", body[len(title) :]
+    if name.endswith(":") and body:  # minitest: `Failure:`, then the test
+        return body[0].strip(), name.rstrip(":"), body[1:]
+    return name, "", body
 
 
 def _tap(lines: Sequence[str], index: int, head: re.Match[str], section: str, mask: Mask) -> Found:

@@ -61,12 +61,13 @@ _COUNTS: Final = _any(
     r"^\W*(?:FAILED|FAILURES!*|FAIL|ERRORS?|Build failed)\W*$|^BUILD FAILED",
     r"\bdue to \d+ previous|\bgenerated \d+ warning|^Some errors have detailed|errors (?:prevented|occurred)",
     r"^\W*(?:failures?|errors?|failed)\W+\d+\W*$|^FAILED \(\w+=\d+|^ERROR SUMMARY|\byou failed \d+",
-    r"rated at [\d.-]+/10|^ninja: build stopped|\bactionable tasks?:|^\s*+[#ℹ] \w+ \d",  # noqa: RUF001  node prints it
+    r"rated at [\d.-]+/10|^ninja: build stopped|\bactionable tasks?:",
+    r"^\s*+[#ℹ] \w+ \d",  # noqa: RUF001  node prints it
     r"^\s*+(?:checked|scanned|processed|analy[sz]ed|compiled|linted|inspected|total|took|elapsed)\b.*\d",
 )
 _COUNTED: Final = (
-    r"(?:pass(?:ed|ing)?|succeeded|fail(?:ed|ing|ures?)?|skip(?:ped)?|cancell?ed|ok|errors?|warnings?|tests?(?: cases)?|total"
-    r"|todo|pending|ignored|assertions|changed)"
+    r"(?:pass(?:ed|ing)?|succeeded|fail(?:ed|ing|ures?)?|skip(?:ped)?|cancell?ed|ok|errors?|warnings?|tests?(?: cases)?"
+    r"|total|todo|pending|ignored|assertions|changed)"
 )
 _TALLY: Final = _any(rf"\b\d+ (?:tests? )?{_COUNTED}\b", rf"\b{_COUNTED}\s*[:= ]\s*\d+")
 """One pair of a number and such a word may be a message; two are a summary."""

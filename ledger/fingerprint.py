@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from ledger.failing_items import Item, Mask
-from ledger.masks import mask
+from ledger.masks import compares_values, mask
 from ledger.model import Frozen
 from ledger.output_lines import cleaned, lines_of
 from ledger.readings import read_generic
@@ -70,13 +70,15 @@ def _family(items: Sequence[Item]) -> str:
     return _digest([VERSION, *sorted({json.dumps([i.kind, i.place, i.code, _wording(i)]) for i in items})])
 
 
-_VALUE: Final = re.compile(r"'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def _wording(item: Item) -> str:
-    """A test is its id; other messages keep their names (a new name is a new failure) and lose their numbers."""
-    return "" if item.kind == "test" else _NUMBER.sub("#", item.message)
+    """A message loses its values and keeps its names, for a new name is a new failure. A test that compares is its id."""
+    if not compares_values(item.message):
+        return _NUMBER.sub("#", item.message)
+    return "" if item.kind == "test" else _NUMBER.sub("#", _QUOTED.sub("'#'", item.message))
 
 
 def _canonical(item: Item) -> str:

@@ -27,7 +27,7 @@ _ASSERTION: Final = re.compile(
     r"|\bwant\b|\bto (?:be|equal)\b|^\s*+[+-] "
 )
 _LIMIT: Final = re.compile(
-    r"time(?:d[ -]?)?[ -]?out|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE
+    r"time(?:d[ -]?)?[ -]?out|\bwithin|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE
 )
 
 
@@ -72,9 +72,12 @@ def _temporary(found: re.Match[str]) -> str:
     """Keep the directory's name where a person chose it, and the file's ending always."""
     name = found[2]
     stem, dot, ending = name.rpartition(".")
-    stem, ending = (stem, dot + ending) if dot and stem else (name, "")
+    stem, ending = (stem, dot + ending) if stem and len(ending) <= _LONGEST_ENDING else (name, "")
     return f"<tmp>/<name>{ending}" if _RANDOM_NAME.search(stem) else f"<tmp>/{name}"
 
+
+_LONGEST_ENDING: Final = 5
+"""`.json` ends a name; behind a dot, ten letters are mktemp's."""
 
 _RANDOM_NAME: Final = re.compile(
     r"^tmp[\w.-]{4,}$|^cc[A-Za-z0-9]{6}$|[-_.](?=[A-Za-z0-9_]*[0-9_])[A-Za-z0-9_]{6,}$|"
@@ -95,7 +98,9 @@ _PATTERNS: Final = (
         values=True,
     ),
     _Mask(pattern=re.compile(r"@reproduce_failure\(.*"), put="@reproduce_failure", values=True),
-    _Mask(pattern=re.compile(r"\b((?:[a-z]{2,12}[_-]){1,2})([A-Za-z0-9]{12,})\b"), put=_prefixed_id, values=True),
+    _Mask(pattern=re.compile(r"\b((?:[a-z]{1,12}[_-]){1,2})([A-Za-z0-9]{12,})\b"), put=_prefixed_id, values=True),
+    _Mask(pattern=re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), put="<token>", values=True),
+    _Mask(pattern=re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b"), put="<mac>", values=True),
     _Mask(pattern=re.compile(r"<\d+\.\d+\.\d+>"), put="<pid>", values=True),
     _Mask(pattern=re.compile(r"-(?=[a-z0-9]*\d)[a-z0-9]{8,10}-[a-z0-9]{5}\b"), put="-<id>", values=True),
     _Mask(pattern=re.compile(r"\b(?:[0-9a-f]{7,64}|[0-9A-F]{12,64})\b"), put=_id_like, values=True),
@@ -107,14 +112,14 @@ _PATTERNS: Final = (
     _Mask(
         pattern=re.compile(
             r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child)(?= +\d{3})|(?:thread|task)(?=[-#]))"
-            r"([ =:#-]+)\d+\b",
+            r"(['\"]?[ =:#-]+)\d+\b",
             re.IGNORECASE,
         ),
         put=r"\1 <pid>",
     ),
     _Mask(pattern=re.compile(r"\[gw\d+\] ?|\[ *\d+%\]|\(\d+ tests?\b[^)]*\)"), put=""),
     # bash names the dead child by pid before the signal's word
-    _Mask(pattern=re.compile(r"^\s*+\d+ (?=[A-Z][a-z]+\b)"), put=""),
+    _Mask(pattern=re.compile(r"^\s*+\d+ (?=(?:Segm|Abort|Kill|Term|Bus|Illeg|Hang|Trace|Float|Quit)[a-z]*\b)"), put=""),
     _Mask(
         pattern=re.compile(
             r"\b(again|retry|retrying|retries|wait|waiting)( in| after| for)? \d+(?:\.\d+)? ?(?:ms|s|m|seconds?)\b"
@@ -125,6 +130,7 @@ _PATTERNS: Final = (
     _Mask(
         pattern=re.compile(r"\b(DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)(:? +)(?:\[\d+\]|\d+(?= ---))"), put=r"\1"
     ),
+    _Mask(pattern=re.compile(r"\b((?:exec|thread|worker)-)\d+\b"), put=r"\1<id>"),
     _Mask(pattern=re.compile(r"(\bthread\b.*?)\(\d+\)"), put=r"\1(<pid>)"),
     _Mask(pattern=re.compile(r"\btuple \(\d+,\d+\)"), put="tuple <id>"),
     _Mask(pattern=re.compile(r"\bseed[ =:]+\d+", re.IGNORECASE), put="seed <seed>"),
@@ -199,7 +205,12 @@ def _unordered(text: str) -> str:
     if "," not in text:
         return text
     text = _SET.sub(lambda m: "{" + ", ".join(sorted(part.strip() for part in m[1].split(","))) + "}", text)
-    return text if _ASSERTION.search(text) else _ENUMERATION.sub(lambda m: ", ".join(sorted(m[0].split(", "))), text)
+    return text if compares_values(text) else _ENUMERATION.sub(lambda m: ", ".join(sorted(m[0].split(", "))), text)
+
+
+def compares_values(text: str) -> bool:
+    """Whether a line is an assertion's: its values are what failed."""
+    return bool(_ASSERTION.search(text))
 
 
 def mask(text: str, at: datetime | None = None) -> str:
@@ -209,7 +220,7 @@ def mask(text: str, at: datetime | None = None) -> str:
 
 def _masked(text: str, at: datetime | None) -> str:
     text = mask_times(text, at)
-    asserts = bool(_ASSERTION.search(text))
+    asserts = compares_values(text)
     for row in _PATTERNS:
         if row.values or not asserts:
             text = row.pattern.sub(row.put, text)

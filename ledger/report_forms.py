@@ -34,9 +34,10 @@ class _Form:
     quoted: re.Pattern[str] | None = None
     """Group 1 is the source line the tool points at; it is not message."""
     located: re.Pattern[str] | None = None
-    """Group 1 is the file the item lies in; the line is not message."""
+    """Group 1 is the file the item lies in, group 2 the exception's class; the line is not message."""
     once: bool = True
     """Whether a test printed twice (a summary repeats it) is one item. Linters find the same thing at two places."""
+    kind: str = "test"
     sources: bool = True
     """Whether the quoted source belongs to the identity. Not where the runner names the assertion and its values."""
 
@@ -48,7 +49,7 @@ _FORMS: Final = (
         head=re.compile(r"^_{3,} (?!_)(.+?) _{3,}$"),
         end=re.compile(r"^(?:={3,} .+ ={3,}|!{3,} .+ !{3,})$"),
         quoted=re.compile(r"^> +(.+)$"),
-        located=re.compile(r"^(\S+?):\d+: \w*$"),
+        located=re.compile(r"^(\S+?):\d+: (\w*)$"),
         keep=re.compile(r"^E\b|^\S+\.py:\d+: in |^\s*File \"|^(?:\w+ )?Traceback|^[A-Z]\w*(?:Error|Exception)\b"),
         drop=re.compile(r"^-{3,} (?:Captured|generated) "),
         strip=re.compile(r"^E {3,}(?:File )?(?=\s*\S)|^E$"),
@@ -91,6 +92,7 @@ _FORMS: Final = (
         head=re.compile(r"^In (\S+) line \d+:$"),
         end=re.compile(r"^(?:Did you mean|For more information):"),
         once=False,
+        kind="diagnostic",
     ),
 )
 
@@ -124,14 +126,14 @@ def _blocks(form: _Form, lines: Sequence[str]) -> Iterator[tuple[re.Match[str], 
 def _item(form: _Form, head: re.Match[str], body: Sequence[str], mask: Mask) -> Item:
     said = [*(group for group in head.groups()[1:] if group), *_said(form, body)]
     message, source, frames = condense(said, mask)
-    source = mask(_last(form.quoted, body)) or source
+    source = mask(_last(form.quoted, body, 1)) or source
     place = mask(head[1].strip())
-    file = mask(_last(form.located, body)) or (frames[-1].partition(" ")[0] if form.located and frames else "")
+    file = mask(_last(form.located, body, 1)) or (frames[-1].partition(" ")[0] if form.located and frames else "")
     named = _CLASS.search(message)
     return Item(
-        kind=form.tool,
+        kind=form.kind,
         place=f"{file}::{place}" if file and "::" not in place else place,
-        code=named[1] if named else "",
+        code=named[1] if named else _last(form.located, body, 2),
         message=message,
         source=source if form.sources else "",
         frames=frames,
@@ -141,9 +143,9 @@ def _item(form: _Form, head: re.Match[str], body: Sequence[str], mask: Mask) -> 
 _CLASS: Final = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Failure|Timeout))\b(?=:| \[|$)")
 
 
-def _last(pattern: re.Pattern[str] | None, body: Sequence[str]) -> str:
-    """Group 1 of the last line that matches: the innermost place is printed last."""
-    found = [match[1] for line in body if (match := pattern.match(line))] if pattern else []
+def _last(pattern: re.Pattern[str] | None, body: Sequence[str], group: int) -> str:
+    """A group of the last line that matches: the innermost place is printed last."""
+    found = [match[group] for line in body if (match := pattern.match(line))] if pattern else []
     return found[-1].strip() if found else ""
 
 
