@@ -11,9 +11,9 @@ from ledger.phrases import squeezed
 
 MAX_DEPTH: Final = 8
 
-_FINISH_KEYS: Final = frozenset(
-    {"finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason", "blockReason", "block_reason"}
-)
+_FINISH_KEYS: Final = frozenset({"finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason"})
+_BLOCK_KEYS: Final = ("blockReason", "block_reason")
+"""Google refused the prompt before any answer, whatever the reason."""
 _OUTPUT_KEYS: Final = frozenset(
     {"text", "content", "refusal", "arguments", "partial_json", "generated_text", "response", "output_text", "delta"}
 )
@@ -35,9 +35,11 @@ def _reasons(value: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - JSON
         for key, inner in value.items():
             if key in _FINISH_KEYS and isinstance(inner, str):
                 yield inner
+            elif key in _BLOCK_KEYS and inner:
+                yield "blocked"
             elif key == "incomplete_details" and isinstance(inner, Mapping):
                 yield str(inner.get("reason"))
-            elif key == "type" and inner == "refusal":
+            elif (key == "type" and inner == "refusal") or (key == "refusal" and isinstance(inner, str) and inner):
                 yield "refusal"
             else:
                 yield from _reasons(inner, depth - 1)

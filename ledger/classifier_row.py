@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 from ledger.clues import Clues
 from ledger.failures import FailureKind
 from ledger.model import Frozen
-from ledger.phrases import matches_any, squeezed
+from ledger.phrases import matches_any, row_code
 
 Status = Annotated[str, StringConstraints(pattern=r"^([1-9]\d\d|[1-9]xx|none)$")]
 """A status, a hundred of them ("5xx"), or "none" where no status line came."""
@@ -49,7 +49,6 @@ class Row(Frozen):
     named: bool | None = None
     """An error was named at all."""
     over_limit: bool | None = None
-    output: bool | None = None
     wait_over: Annotated[float, Field(ge=0)] | None = None
     """The stated wait is longer than this, in seconds."""
     wait_within: Annotated[float, Field(ge=0)] | None = None
@@ -63,7 +62,7 @@ class Row(Frozen):
             self._fits_line(clues)
             and self._fits_answer(clues)
             and self._fits_wait(wait_s)
-            and (not self.codes or not clues.codes.isdisjoint(map(squeezed, self.codes)))
+            and (not self.codes or not clues.codes.isdisjoint(map(row_code, self.codes)))
             and (not self.phrases or matches_any(clues.words, self.phrases))
             and not matches_any(clues.words, self.unless)
         )
@@ -78,10 +77,9 @@ class Row(Frozen):
     def _fits_answer(self, clues: Clues) -> bool:
         return (
             (not self.shapes or clues.shape in self.shapes)
-            and (not self.finishes or not clues.finishes.isdisjoint(map(squeezed, self.finishes)))
+            and (not self.finishes or not clues.finishes.isdisjoint(map(row_code, self.finishes)))
             and self.named in (None, clues.named)
             and self.over_limit in (None, clues.over_limit)
-            and self.output in (None, clues.output)
         )
 
     def _fits_wait(self, wait_s: float | None) -> bool:

@@ -9,7 +9,16 @@ from typing import Final
 from ledger.classifier_row import Row
 from ledger.failures import FailureKind as K
 
-_NOT_SERVER: Final = ("4xx", "2xx", "none")
+_REQUEST: Final = ("400", "401", "403", "404", "406", "410", "412", "418", "422", "451", "498", "2xx", "none")
+"""Not 429 and not a server's fault: there, such words are an aside."""
+_FEATURES: Final = tuple(
+    f"{feature} * {refusal}"
+    for feature in (
+        "parameter", "tool", "function call", "image", "vision", "temperature", "response format", "json", "stream",
+        "reasoning", "thinking", "system", "audio", "top p", "logprobs", "cache",
+    )
+    for refusal in ("not support", "unsupported", "not enabled for", "isnt supported")
+)  # fmt: skip
 
 POLICY: Final = (
     Row(
@@ -21,15 +30,19 @@ POLICY: Final = (
             "request was flagged", "flagged as", "flagged for", "flagged by", "blocked by * policy",
             "violates * policy", "violating * policy", "violate * policy", "policy violation",
             "violates * guidelines", "violates * terms", "responsible ai", "prohibited content", "prohibited use",
-            "blocked due to safety", "blocked by safety", "prompt was blocked", "response was blocked",
-            "blocked by guardrail", "guardrail intervened", "blocked by * guardrail", "inappropriate content",
-            "output blocked", "sensitive content", "sensitive words", "sensitive information", "unsafe content",
-            "unsafe or sensitive", "considered high risk", "content exists risk", "data inspection",
-            "cybersecurity risk", "sexual content", "recitation", "copyrighted", "new sensitive", "input sensitive",
-            "output sensitive", "敏感", "违规", "不安全", "内容安全", "不合规",
+            "blocked due to safety", "blocked due to security", "blocked by safety", "prompt was blocked",
+            "response was blocked", "blocked by guardrail", "guardrail intervened", "blocked by * guardrail",
+            "inappropriate content", "output blocked", "sensitive content", "sensitive words",
+            "sensitive information", "unsafe content", "unsafe or sensitive", "considered high risk",
+            "content exists risk", "data inspection", "cybersecurity risk", "sexual content", "recitation",
+            "copyrighted", "new sensitive", "input sensitive", "output sensitive", "敏感", "违规", "不安全",
+            "内容安全", "不合规",
         ),
-        unless=("account has been", "key has been flagged", "organization has been", "rate limit"),
-        statuses=(*_NOT_SERVER, "500"),
+        unless=(
+            "account has been", "account was", "access was", "key has been flagged", "organization has been",
+            "rate limit",
+        ),
+        statuses=(*_REQUEST, "424", "500"),
     ),
 )  # fmt: skip
 
@@ -55,7 +68,7 @@ ACCESS: Final = (
             "terms of service", "accept the terms", "agree to the terms", "accept the license", "gated repo",
             "is restricted", "restricted access",
         ),
-        statuses=_NOT_SERVER,
+        statuses=_REQUEST,
     ),
     Row(
         rule="access.permission", source="https://platform.openai.com/docs/guides/error-codes", kind=K.ACCESS_DENIED,
@@ -70,7 +83,7 @@ ACCESS: Final = (
             "enable javascript and cookies", "verify you are human", "web application firewall", "cf mitigated",
             "endpoint is forbidden", "fill out", "access denied * error 1020",
         ),
-        statuses=(*_NOT_SERVER, "503"), unless=("file",),
+        statuses=(*_REQUEST, "503"), unless=("file",),
     ),
 )  # fmt: skip
 
@@ -96,7 +109,7 @@ KEYS: Final = (
             "no authentication", "invalid subscription key", "invalid iam", "oauth token", "re authenticate", "令牌",
             "身份验证", "鉴权", "密钥", "api key不", "apikey",
         ),
-        statuses=(*_NOT_SERVER, "500"),
+        statuses=(*_REQUEST, "500"),
     ),
 )  # fmt: skip
 
@@ -111,28 +124,37 @@ NAMED: Final = (
             "could not find file", "file id * not", "invalid file id", "container * expired", "document not found",
             "attachment not found", "cached content not found", "cachedcontent not found", "文件不存在", "文件已过期",
         ),
-        unless=("no such file or directory", "model file"), statuses=_NOT_SERVER,
+        unless=("no such file or directory", "model file"), statuses=_REQUEST,
+    ),
+    Row(
+        rule="named.feature", source="https://github.com/can1357/oh-my-pi/issues/9415", kind=K.INVALID_REQUEST,
+        failover=True,
+        phrases=(
+            *_FEATURES, "not support tool", "not support function", "not support image", "not support system",
+            "not support response", "unsupported parameter", "unsupported value", "only works in",
+            "not supported with this model",
+        ),
+        statuses=(*_REQUEST, "500", "501"), unless=("support for tool use",),
     ),
     Row(
         rule="named.model", source="https://github.com/Cinnamon/kotaemon/issues/280", kind=K.MODEL_UNAVAILABLE,
         phrases=(
             "model * not found", "models * not found", "not found the model", "model * not exist",
             "model * doesnt exist", "no such model", "unknown model", "invalid model", "unsupported model",
-            "unavailable model", "not a valid model", "model * not valid", "model name * invalid",
+            "unavailable model", "not a valid model", "model name * not valid", "model name * invalid",
             "model * not available", "model not available", "model * is not supported", "model is not supported",
-            "model * unsupported", "model * deprecated", "model * retired", "model * decommissioned",
-            "model * sunset", "model * discontinued", "model * no longer", "model * has been removed",
-            "model * been deactivated", "model * end of life", "model * not loaded", "no models loaded",
-            "failed to load model", "model * not deployed", "model * not enabled", "model * not been enabled",
-            "model * not activated", "model * not open", "model * is disabled", "model * not allowed",
-            "model * could not be found", "model * requires more system memory", "model requires more system memory",
-            "model id * invalid", "model identifier", "no endpoints found", "no allowed providers",
-            "no available channel", "no access to model", "access to the model", "access to this model",
-            "access to model", "access the model", "access model", "allowed to use publisher model",
-            "deployment * does not exist", "deployment * not found", "try pulling", "pull the model",
-            "is not a chat model", "does not work with the specified model", "could not find model",
-            "function * not found for account", "supported by provider", "模型不存在", "模型不支持", "模型未",
-            "模型已下线", "无可用渠道",
+            "model * deprecated", "model * retired", "model * decommissioned", "model * sunset",
+            "model * discontinued", "model * no longer", "model * has been removed", "model * been deactivated",
+            "model * end of life", "model * not loaded", "no models loaded", "failed to load model",
+            "model * not deployed", "model * not enabled", "model * not been enabled", "model * not activated",
+            "model * not open", "model * is disabled", "model * not allowed", "model * could not be found",
+            "model * requires more system memory", "model requires more system memory", "model id * invalid",
+            "model identifier", "no endpoints found", "no allowed providers", "no available channel",
+            "no access to model", "access to the model", "access to this model", "access to model",
+            "access the model", "access model", "allowed to use publisher model", "deployment * does not exist",
+            "deployment * not found", "try pulling", "pull the model", "endpoint is paused", "is not a chat model",
+            "does not work with the specified model", "could not find model", "function * not found for account",
+            "supported by provider", "模型不存在", "模型不支持", "模型未", "模型已下线", "无可用渠道",
         ),
         statuses=("400", "401", "403", "404", "406", "410", "422", "500", "501", "503", "2xx", "none"),
         unless=(

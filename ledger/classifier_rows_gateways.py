@@ -11,6 +11,7 @@ from ledger.failures import FailureKind as K
 _OPENROUTER: Final = "https://openrouter.ai/docs/use-cases/limits"
 
 GATEWAYS: Final = (
+    Row(rule="openrouter.free_minute", source=_OPENROUTER, kind=K.RATE_LIMITED, phrases=("free models per min",)),
     Row(rule="openrouter.in_flight", source=_OPENROUTER, kind=K.RATE_LIMITED, codes=("in_flight_budget_exhausted",)),
     Row(
         rule="openrouter.weight",

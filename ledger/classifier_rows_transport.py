@@ -16,7 +16,7 @@ TRANSPORT: Final = (
     Row(rule="transport.cancelled", source=_OURS, kind=K.CANCELLED, ended=("cancel",), outcome_unknown=True),
     Row(
         rule="transport.certificate", source=_UNTRUSTED, kind=K.NETWORK, transient=False, failover=False,
-        ended=("tls verify", "ssl verify", "cert", "self signed"),
+        ended=("tls verify", "ssl verify", "cert", "self signed", "hostname"),
     ),
     Row(
         rule="transport.certificate_words", source=_UNTRUSTED, kind=K.NETWORK, transient=False, failover=False,
@@ -40,7 +40,10 @@ TRANSPORT: Final = (
     ),
     Row(rule="transport.token_limit", source=_OURS, kind=K.OUTPUT_TRUNCATED, ended=("token limit",)),
     Row(rule="transport.refused", source=_OURS, kind=K.CONTENT_REFUSED, ended=("refused", "refusal")),
-    Row(rule="transport.oversize", source=_OURS, kind=K.BAD_OUTPUT, transient=False, ended=("oversize",)),
+    Row(
+        rule="transport.oversize", source=_OURS, kind=K.BAD_OUTPUT, transient=False, outcome_unknown=True,
+        ended=("oversize",),
+    ),
     Row(
         rule="transport.timeout", source=_HTTPX, kind=K.TIMEOUT, outcome_unknown=True,
         ended=("timeout", "timed out", "deadline", "stall", "idle"),
@@ -58,14 +61,10 @@ ANSWERS: Final = (
         "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html; https://docs.z.ai/api-reference",
         kind=K.CONTENT_REFUSED,
         finishes=(
-            "content_filter", "content_filtered", "guardrail_intervened", "refusal", "safety", "recitation",
-            "blocklist", "prohibited_content", "spii", "image_safety", "image_prohibited_content", "image_recitation",
-            "language", "model_armor", "jailbreak", "sensitive", "error_toxic",
+            "content_filter", "content_filtered", "blocked", "guardrail_intervened", "refusal", "safety",
+            "recitation", "blocklist", "prohibited_content", "spii", "image_safety", "image_prohibited_content",
+            "image_recitation", "language", "model_armor", "jailbreak", "sensitive", "error_toxic",
         ),
-    ),
-    Row(
-        rule="answer.blocked_prompt", source="https://ai.google.dev/api/generate-content#BlockReason",
-        kind=K.CONTENT_REFUSED, finishes=("other", "block_reason_unspecified"), output=False,
     ),
     Row(
         rule="answer.token_limit",
@@ -97,4 +96,4 @@ ANSWERS: Final = (
         ),
     ),
 )  # fmt: skip
-"""Read after the errors that the answer names. `transport.broken` is last: a stream that was cut may have said why."""
+"""Only where no error is named. `transport.broken` is last: a stream that was cut may have said why before."""

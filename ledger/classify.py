@@ -22,7 +22,7 @@ from ledger.classifier_rows_transport import ANSWERS, TRANSPORT
 from ledger.clues import Clues, clues_of
 from ledger.failures import Failure, FailureKind
 from ledger.observation import Ended, Observation
-from ledger.waits import judged_wait, stated_wait, wait_in
+from ledger.waits import HEALS_S, judged_wait, stated_wait, wait_in
 
 __all__ = ["ROWS", "Ended", "Observation", "Row", "classify", "stated_wait"]
 
@@ -56,7 +56,8 @@ def classify(seen: Observation, rows: Iterable[Row] = ROWS) -> Failure:
     """Judge one failed trip: the first of `rows` that fits decides, with the remedy table's flags where it sets none.
 
     A vendor's x-should-retry "false" forbids the retry of what would heal (OpenAI's and Anthropic's SDKs obey it before
-    any status); "true" permits nothing. An answer that broke off after some of it came may have been paid.
+    any status); "true" permits nothing. Nor is transient what the provider itself wants to rest for longer than
+    `HEALS_S`. An answer that broke off after some of it came may have been paid.
     """
     clues = clues_of(seen)
     wait_s = wait_in(seen, clues)
@@ -65,7 +66,7 @@ def classify(seen: Observation, rows: Iterable[Row] = ROWS) -> Failure:
 
 
 def _failure(row: Row, clues: Clues, wait_s: float | None) -> Failure:
-    forbidden = clues.should_retry == "false"
+    forbidden = clues.should_retry == "false" or (wait_s is not None and wait_s > HEALS_S)
     judged = Failure.of(
         row.kind,
         transient=False if forbidden else row.transient,

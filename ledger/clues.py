@@ -18,6 +18,8 @@ MAX_STRINGS: Final = 400
 MAX_STRING: Final = 4_096
 """Characters of one string that are read: a message, not an echoed document."""
 MAX_CODE: Final = 100
+MAX_WORDS: Final = 16_384
+"""Characters of words in all that rows look through: a verdict stands in the first sentences."""
 
 _CODE_KEYS: Final = (
     "code",
@@ -93,15 +95,15 @@ def clues_of(seen: Observation) -> Clues:
     return Clues(
         provider=squeezed(seen.provider),
         status=_inner_status(strings, seen.status),
-        ended="" if failed or (named and not _ours(seen)) else _ended(seen, found),
+        ended="" if (failed or named) and not _ours(seen) else _ended(seen, found),
         shape=found.shape,
         codes=frozenset(squeezed(code) for code in codes),
-        words=" | ".join(spelled),
-        said=said,
+        words=" | ".join(spelled)[:MAX_WORDS],
+        said=said[:MAX_WORDS],
         finishes=frozenset() if failed or named else finishes(found.parts),
         named=named,
         output=not failed and has_output(found.parts),
-        over_limit=over_limit(said),
+        over_limit=over_limit(said[:MAX_WORDS]),
         errors=found.errors,
         should_retry=seen.headers.get("x-should-retry", "").strip().lower(),
     )
@@ -122,7 +124,7 @@ def _ended(seen: Observation, found: Unwrapped) -> str:
 def _strings(found: Unwrapped) -> Iterator[tuple[str, str]]:
     """Key and text of every scalar in the error parts, JSON inside strings included, at most `MAX_STRINGS`."""
     if found.text:
-        yield "", found.text
+        yield "", found.text[:MAX_WORDS]
     left = MAX_STRINGS
     for part in found.errors:
         for item in _walk("", part, MAX_DEPTH):

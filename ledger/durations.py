@@ -1,6 +1,7 @@
 """Durations and moments as providers write them, read into seconds.
 
-Here: "9m38.016s", "17 seconds", HTTP dates, ISO dates, epochs in seconds or milliseconds. Not here: where in an answer
+Here: "9m38.016s", "17 seconds", "01:12:30", HTTP dates, ISO dates, epochs in seconds or milliseconds.
+Not here: where in an answer
 they stand (`waits`). Every pattern is bounded and anchored at one position; nothing raises.
 """
 
@@ -17,6 +18,7 @@ _UNITS: Final = {
 }  # fmt: skip
 _TERM: Final = re.compile(r"[\s,]{0,3}(?:and )?(\d{1,15}(?:\.\d{1,9})?)[\s-]{0,2}([a-z]{1,12}|秒|分钟|分|小时|天)?")
 _MAX_TERMS: Final = 5
+_CLOCK: Final = re.compile(r"\s{0,3}(\d{1,3}):([0-5]\d):([0-5]\d)")
 
 EPOCH: Final = 1_000_000_000
 """A number of seconds from here on is a moment (2001), not a duration (31 years)."""
@@ -28,6 +30,8 @@ def duration(text: str, at: int = 0, *, bare: float | None = None) -> float | No
 
     Terms add up ("1h2m3s"). A number without a unit counts `bare` seconds each, or ends it where that is None.
     """
+    if clock := _CLOCK.match(text, at):
+        return int(clock[1]) * 3_600.0 + int(clock[2]) * 60 + int(clock[3])
     total: float | None = None
     for _ in range(_MAX_TERMS):
         found = _TERM.match(text, at)

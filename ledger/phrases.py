@@ -5,6 +5,7 @@ No regular expression: a phrase is plain pieces, found one after the other, so t
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 GAP: Final = 90
@@ -28,6 +29,12 @@ def code_words(code: str) -> str:
     return words("".join(split))
 
 
+@cache
+def row_code(code: str) -> str:
+    """`squeezed`, remembered: for the codes of rows, a bounded number."""
+    return squeezed(code)
+
+
 def squeezed(code: str) -> str:
     """Letters and digits of a code in lower case: `RateLimitExceeded` and `rate_limit_exceeded` are the same."""
     return "".join(mark for mark in code.lower() if mark.isalnum())
@@ -39,29 +46,34 @@ def matches(text: str, phrase: str) -> bool:
     A phrase begins at the start of a word and may end within one ("rate limit" is in "rate limited"). ` * ` stands for
     up to `GAP` characters. Scripts without spaces match anywhere.
     """
-    first, *rest = phrase.split(" * ")
-    haystack = f" {text}"
-    start = haystack.find(_anchored(first))
-    while start >= 0:
-        if _follow(haystack, start + len(_anchored(first)), rest):
-            return True
-        start = haystack.find(_anchored(first), start + 1)
-    return False
+    return _holds(f" {text}", phrase)
 
 
 def matches_any(text: str, phrases: Iterable[str]) -> bool:
-    return any(matches(text, phrase) for phrase in phrases)
+    haystack = f" {text}"
+    return any(_holds(haystack, phrase) for phrase in phrases)
+
+
+def _holds(haystack: str, phrase: str) -> bool:
+    first, *rest = _pieces(phrase)
+    start = haystack.find(first)
+    while start >= 0:
+        if not rest or _follow(haystack, start + len(first), rest):
+            return True
+        start = haystack.find(first, start + 1)
+    return False
 
 
 def _follow(haystack: str, at: int, pieces: list[str]) -> bool:
     for piece in pieces:
-        needle = _anchored(piece)
-        found = haystack.find(needle, at, at + GAP + len(needle))
+        found = haystack.find(piece, at, at + GAP + len(piece))
         if found < 0:
             return False
-        at = found + len(needle)
+        at = found + len(piece)
     return True
 
 
-def _anchored(piece: str) -> str:
-    return f" {piece}" if piece.isascii() else piece
+@cache
+def _pieces(phrase: str) -> tuple[str, ...]:
+    """Return the phrase's parts, each with the space that begins a word. Phrases come from rows: a bounded number."""
+    return tuple(f" {piece}" if piece.isascii() else piece for piece in phrase.split(" * "))

@@ -55,6 +55,8 @@ def unwrap(body: str, *, failed: bool) -> Unwrapped:
         return _from_stream(text, failed=failed)
     if text.startswith("<"):
         return Unwrapped(shape="html", text=page_text(text))
+    if not failed and text[0] in "{[" and text[1:].lstrip()[:1] in ('"', "{", "[") and "\n{" not in text:
+        return Unwrapped(shape="json")
     lines = [value for found, value in map(parsed, text.splitlines()) if found and isinstance(value, dict)]
     if lines:
         return _from_events(lines, failed=failed, done=False)
@@ -137,7 +139,7 @@ _FINISH_KEYS: Final = ("finish_reason", "finishReason", "stopReason", "done_reas
 
 def _is_last(event: Mapping[str, Any]) -> bool:
     """A stream's last event in the words of the four protocols, of Ollama and of Cohere."""
-    if event.get("type") in _LAST_TYPES or event.get("done") is True or "messageStop" in event:
+    if str(event.get("type")) in _LAST_TYPES or event.get("done") is True or "messageStop" in event:
         return True
     listed = [*_dicts(event.get("choices")), *_dicts(event.get("candidates")), event]
     return any(part.get(key) for part in listed for key in _FINISH_KEYS)

@@ -17,11 +17,11 @@ from ledger.unwrapping import MAX_DEPTH, embedded
 
 HEALS_S: Final = 900.0
 """What heals within 15 minutes is transient; a longer wait is an allowance that is used up (README of the corpus)."""
-MAX_QUOTA_WAIT_S: Final = 31 * 86_400.0
+MAX_WAIT_S: Final = 31 * 86_400.0
 """The longest allowance that vendors sell is a month."""
 
 _K = FailureKind
-_HEALING: Final = frozenset({_K.RATE_LIMITED, _K.OVERLOADED, _K.SERVER_ERROR, _K.TIMEOUT, _K.NETWORK, _K.ACCESS_DENIED})
+_PASSING: Final = frozenset({_K.RATE_LIMITED, _K.OVERLOADED, _K.SERVER_ERROR, _K.TIMEOUT, _K.NETWORK})
 
 
 def judged_wait(kind: FailureKind, stated: float | None, *, transient: bool) -> float | None:
@@ -32,9 +32,10 @@ def judged_wait(kind: FailureKind, stated: float | None, *, transient: bool) -> 
     """
     if stated is None:
         return None
-    if kind is _K.QUOTA_EXHAUSTED:
-        return min(stated, MAX_QUOTA_WAIT_S) if stated > HEALS_S else None
-    return min(stated, MAX_QUOTA_WAIT_S) if transient and kind in _HEALING else None
+    if kind is _K.QUOTA_EXHAUSTED and stated <= HEALS_S:
+        return None
+    trusted = transient or kind in _PASSING or kind is _K.QUOTA_EXHAUSTED
+    return min(stated, MAX_WAIT_S) if trusted else None
 
 
 def stated_wait(seen: Observation) -> float | None:
@@ -106,7 +107,8 @@ def _length(value: Any, unit: float) -> float | None:  # noqa: ANN401 - JSON
 
 _ANCHORS: Final = (
     "again in", "retry in", "retry after", "again after", "please wait", "wait for", "wait at least", "reset in",
-    "resets in", "reset after", "resets after", "available in", "retry-after", "refreshes in", "back off for", "请在", "请等待",
+    "resets in", "reset after", "resets after", "available in", "retry-after", "refreshes in",
+    "replenished in", "back off for", "请在", "请等待",
 )  # fmt: skip
 _LEADS: Final = ("about ", "approximately ", "at least ", "another ", "for ", "~", "≈")
 _ISO_UTC: Final = re.compile(r"\d{4}-\d\d-\d\d[t ](?:at )?\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:z| utc)")
