@@ -6,6 +6,7 @@ stdout in JSON that stays as it is from release to release.
 """
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from functools import wraps
@@ -42,11 +43,17 @@ def setup_flags(command: Command) -> Command:
 
 
 def run_to_end(action: Coroutine[Any, Any, int | None], *, goes_on: str = "stopped by you") -> int:
-    """Run a command's coroutine and return its exit code; Ctrl-C ends the command and says what goes on without it."""
+    """Run a command's coroutine and return its exit code. Ctrl-C and SIGTERM end it in good order, in one line."""
     try:
-        return asyncio.run(action) or 0
-    except KeyboardInterrupt:
+        return asyncio.run(_until_told(action)) or 0
+    except (KeyboardInterrupt, asyncio.CancelledError):
         raise Refused(goes_on) from None
+
+
+async def _until_told(action: Coroutine[Any, Any, int | None]) -> int | None:
+    task = asyncio.ensure_future(action)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await task
 
 
 @click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -160,7 +167,7 @@ def watch(*, setup: Setup, run: str) -> int:
 @click.argument("label", required=False)
 @click.option("--text", help="Words for guide, reply, reject; JSON for edit: the text, @FILE, or -.")
 @click.option("--target", help="The model for failover, as PROVIDER:MODEL.")
-@click.option("--by", type=float, help="The amount for raise: turns, or US dollars.")
+@click.option("--amount", type=float, help="The amount for raise: turns, or US dollars.")
 @click.option("--reason", help="Why, for stop.")
 @click.option("--intervention", help="Answer only this intervention; else the one that is open now.")
 @click.option("--digest", help="With --intervention: the digest of what was shown.")

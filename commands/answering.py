@@ -36,7 +36,7 @@ TAKES: Final[dict[str, str]] = {
     "guide": "text",
     "failover": "target",
     "accept": "",
-    "raise": "by",
+    "raise": "amount",
     "approve": "",
     "edit": "text",
     "reject": "text",
@@ -60,7 +60,7 @@ MEANS: Final[dict[str, str]] = {
     "resume": "go on",
     "stop": "end the run as stopped",
 }
-_WRITTEN: Final = {"text": '--text "…"', "target": "--target PROVIDER:MODEL", "by": "--by N", "reason": '--reason "…"'}
+_WRITTEN: Final = {"text": '--text "…"', "target": "--target PROVIDER:MODEL", "amount": "--amount N", "reason": '--reason "…"'}
 
 
 class Said(Frozen):
@@ -69,7 +69,7 @@ class Said(Frozen):
     label: str
     text: str | None = None
     target: str | None = None
-    by: float | None = None
+    amount: float | None = None
     reason: str | None = None
 
     @property
@@ -171,7 +171,7 @@ def _command(run: str, label: str) -> str:
         "": "",
         "text": '--text "…"',
         "target": "--target PROVIDER:MODEL",
-        "by": "--by N",
+        "amount": "--amount N",
         "reason": '--reason "…"',
     }
     written = value[flag] if label in NEEDS or not flag else f"[{value[flag]}]"

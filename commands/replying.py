@@ -26,7 +26,7 @@ from workflows.messages import Asked
 ASKS_FOR: Final = {
     "text": "text",
     "target": "model, as PROVIDER:MODEL",
-    "by": "by how much",
+    "amount": "by how much",
     "reason": "why (may be empty)",
 }
 
@@ -37,7 +37,7 @@ class Reply(Frozen):
     label: str | None = None
     text: str | None = None
     target: str | None = None
-    by: float | None = None
+    amount: float | None = None
     reason: str | None = None
     intervention: str | None = None
     digest: str | None = None

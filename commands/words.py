@@ -211,7 +211,7 @@ def _run(record: RunRecord) -> str:
 
 
 def _answer(record: AnswerRecord) -> str:
-    amount = "" if record.by_amount is None else f"{record.by_amount:g}"
+    amount = "" if record.amount is None else f"{record.amount:g}"
     said = _named(record.answer, record.target or amount)
     unbound = ", unbound" if record.unbound else ""
     after = seconds(record.waited_ms)

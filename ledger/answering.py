@@ -174,7 +174,7 @@ def _answer_record(opened: Open, answer: Answer, moment: Moment) -> AnswerRecord
         waited_ms=max(0, int((moment.now - opened.at) * 1000)),
         unbound=answer.unbound,
         target=str(body.target) if isinstance(body, Failover) and body.target else "",
-        by_amount=body.by if isinstance(body, Raise) else None,
+        amount=body.amount if isinstance(body, Raise) else None,
     )
 
 
@@ -191,7 +191,7 @@ def _apply(ledger: Ledger, under_way: Ask, answer: Answer, records: Records, mom
             noted = _noted(ledger, GuideNote(text=body.text, ref=body.ref, by=answer.by))
             return _go_on(_granted(noted, asked), asked, (*records, *evidence), moment)
         case Raise():
-            raised = ledger.having(turns_raised=ledger.turns_raised + int(body.by))
+            raised = ledger.having(turns_raised=ledger.turns_raised + int(body.amount))
             return _go_on(raised, asked, records, moment)
         case Accept():
             return _go_on(_accepted(ledger, asked), asked, records, moment)

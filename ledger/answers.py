@@ -46,7 +46,7 @@ class Raise(Frozen):
     """Lifts a limit by a stated amount: turns, or US dollars."""
 
     answer: Literal["raise"] = "raise"
-    by: Annotated[float, Field(gt=0, lt=2**31)]
+    amount: Annotated[float, Field(gt=0, lt=2**31)]
 
 
 class Approve(Frozen):

@@ -100,7 +100,7 @@ class InterventionRecord(Record):
 class AnswerRecord(Record):
     """A person's answer was taken. Its text, if any, is in the conversation, never here."""
 
-    omit_when_empty = frozenset({"unbound", "target", "by_amount"})
+    omit_when_empty = frozenset({"unbound", "target", "amount"})
 
     type: Literal["answer"] = "answer"
     at: Count
@@ -114,7 +114,7 @@ class AnswerRecord(Record):
     unbound: bool = False
     """A bare label, bound to nothing that was shown."""
     target: str = ""
-    by_amount: float | None = None
+    amount: float | None = None
 
 
 class DeadlineRecord(Record):

@@ -72,7 +72,7 @@ def test_a_bare_label_fits_only_what_it_cannot_mistake_and_is_marked_unbound():
     assert run.hear(Answer.model_validate({"body": {"answer": "retry"}})) is None
     assert run.of("answer")[0].unbound
     limit = Run(plan_of(gates=("g",), turns=1)).rounds("A")
-    assert limit.hear(Answer.model_validate({"body": {"answer": "raise", "by": 5}})).reason == "unbound"
+    assert limit.hear(Answer.model_validate({"body": {"answer": "raise", "amount": 5}})).reason == "unbound"
 
 
 def test_guidance_that_is_bound_to_nothing_is_refused():
@@ -167,7 +167,7 @@ def test_failover_after_exhaustion_goes_to_the_named_target():
 def test_a_stage_that_used_its_turns_asks_and_goes_on_by_the_stated_amount():
     run = Run(plan_of(gates=("g",), turns=2)).rounds("AB")
     assert (run.asked, run.doing.open.intervention.turns) == ("TurnLimit", 2)
-    run.say("raise", by=2)
+    run.say("raise", amount=2)
     run.rounds("CD")
     assert (run.asked, run.doing.open.intervention.turns) == ("TurnLimit", 4)
     run.say("guide", text="once more")

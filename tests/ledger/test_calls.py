@@ -1,4 +1,4 @@
-"""One turn's calls: the order of the rules, the schedules, benches, patience (DESIGN section 4 Calls; RULES A2-A8, A27)."""
+"""One turn's calls: order of the rules, schedules, benches, patience (DESIGN section 4 Calls; RULES A2-A8, A27)."""
 
 from itertools import pairwise
 

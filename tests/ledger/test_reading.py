@@ -75,7 +75,7 @@ def test_our_own_words_come_without_the_words_of_the_validation_library():
         {"answer": MARKER},
         {"answer": "guide", "text": [MARKER]},
         {"answer": "failover", "target": MARKER},
-        {"answer": "raise", "by": MARKER},
+        {"answer": "raise", "amount": MARKER},
         {"answer": {"x": MARKER}},
         MARKER,
     ],

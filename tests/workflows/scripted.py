@@ -113,7 +113,7 @@ class World:
 
     @activity.defn(name=contract.WRITE_JOURNAL)
     async def write_journal(self, order: dict[str, Any]) -> None:
-        self.journal |= {seq: record for seq, record in order["entries"]}
+        self.journal |= dict(order["entries"])
 
     @activity.defn(name=contract.READ_ANSWER)
     async def read_answer(self, order: dict[str, Any]) -> str:
