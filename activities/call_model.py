@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, assert_never
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.answer_check import Useless, check
 from activities.attempt import Attempt
@@ -189,7 +189,8 @@ def _stopped(attempt: Attempt) -> ModelReply:
     if details is not None and details.cancel_requested:
         return _refused(attempt, cancelled(attempt.exchange))
     if activity.is_worker_shutdown():
-        raise ApplicationError("the worker shut down while the call was in flight", type="WorkerShutdown")
+        message = "the worker shut down while the call was in flight"
+        raise ApplicationError(message, type="WorkerShutdown", category=ApplicationErrorCategory.BENIGN) from None
     raise asyncio.CancelledError
 
 

@@ -24,8 +24,10 @@ _HALF: Final = MAX_BODY // 2
 REQUEST_ID_HEADERS: Final = ("x-request-id", "request-id", "x-goog-request-id", "apim-request-id", "cf-ray")
 """Where vendors and gateways name a request, most telling first."""
 
-NOT_PARAMETERS: Final = frozenset({"model", "messages", "input", "system", "instructions", "tools", "stream_options"})
-"""Fields of a request that are its target, its content or its tools; all others are parameters (A22)."""
+NOT_PARAMETERS: Final = frozenset(
+    {"model", "messages", "input", "system", "instructions", "tools", "stream", "stream_options"}
+)
+"""Fields of a request that are its target, its content, its tools or how it is carried; the others are parameters (A22)."""
 
 Phase = Literal["waiting", "sending", "streaming"]
 

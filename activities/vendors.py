@@ -4,7 +4,7 @@ A new protocol is a row here. Not here: requests (`pydantic_ai_client`), bytes (
 and tens of megabytes to import, so each row imports its own, when a provider that needs it is declared.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -60,6 +60,9 @@ def _openai_chat(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor
         client.organization = client.project = None  # from the environment, and for OpenAI's eyes only
         known = OpenAICompatibleProvider(provider.name, openai_client=client)
 
+    completions = client.chat.completions
+    completions.create = as_it_is(completions.create)  # type: ignore[method-assign] - see there
+
     def model(name: str) -> Model[Any]:
         return OpenAIChatModel(name, provider=known, profile=_chat_profile(name))
 
@@ -74,6 +77,9 @@ def _anthropic_messages(provider: Provider, inner: httpx2.AsyncClient | None) ->
     client = AsyncAnthropic(**_who_and_where(provider, inner or DefaultAsyncHttpxClient()))
     known = AnthropicProvider(anthropic_client=client)
 
+    messages = client.beta.messages
+    messages.create = as_it_is(messages.create)  # type: ignore[method-assign] - see there
+
     def model(name: str) -> Model[Any]:
         return AnthropicModel(name, provider=known)
 
@@ -86,6 +92,19 @@ ROWS: Final[Mapping[Literal["openai-chat", "anthropic-messages"], Row]] = {
     "openai-chat": _openai_chat,
     "anthropic-messages": _anthropic_messages,
 }
+
+
+def as_it_is(create: Any) -> Any:  # noqa: ANN401 - overloads of a dozen arguments, passed on as they come
+    """An SDK's `create` that sends `messages` as they are, as a finished part of the body.
+
+    pydantic-ai has put them into the vendor's form; the SDKs would walk every one again to rename what needs no
+    renaming, which at 200 turns is most of what a call costs (`benchmarks/`).
+    """
+
+    async def finished(*, messages: Iterable[Any], extra_body: Mapping[str, Any] | None = None, **rest: Any) -> Any:  # noqa: ANN401
+        return await create(messages=[], extra_body={**(extra_body or {}), "messages": list(messages)}, **rest)
+
+    return finished
 
 
 def _who_and_where(provider: Provider, inner: httpx2.AsyncClient) -> dict[str, Any]:
