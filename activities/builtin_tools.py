@@ -19,9 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from activities.declared import ToolDeclaration
 from activities.workspace_files import MAX_ENTRIES, FileRefused, WorkspaceFiles
 from ledger.model import Frozen
-
-MAX_TOLD: Final = 5
-"""Errors of one call's arguments that are told."""
+from ledger.reading import one_line
 
 RelativePath = Annotated[str, Field(max_length=4_096, description="Path relative to the workspace, such as src/app.py")]
 
@@ -118,7 +116,7 @@ def _tool(asked: type[_Asked], does: Callable[[WorkspaceFiles, _Asked], str]) ->
         try:
             return ToolResult(text=does(files, asked.model_validate_json(arguments or "{}")))
         except ValidationError as error:
-            return ToolResult(text=f"the arguments do not fit: {_told(error)}", failed=True)
+            return ToolResult(text=one_line(error, f"arguments of {does.__name__}", asked), failed=True)
         except FileRefused as refused:
             return ToolResult(text=str(refused), failed=True)
 
@@ -129,12 +127,6 @@ def _declaration(name: str, asked: type[Frozen]) -> ToolDeclaration:
     schema = asked.model_json_schema(schema_generator=_WithoutTitles)
     parameters = {key: value for key, value in schema.items() if key not in ("title", "description")}
     return ToolDeclaration(name=name, description=inspect.getdoc(asked) or "", parameters=parameters)
-
-
-def _told(error: ValidationError) -> str:
-    """Say what is wrong with the arguments, each by its name, without repeating what came."""
-    wrong = error.errors(include_input=False, include_url=False, include_context=False)[:MAX_TOLD]
-    return "; ".join(": ".join([*(str(part) for part in one["loc"]), one["msg"]]) for one in wrong)
 
 
 TOOLS: Final[Mapping[str, BuiltinTool]] = MappingProxyType(

@@ -93,15 +93,15 @@ def test_an_empty_folder_says_that_it_is_empty(use, root):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        pytest.param("{}", "path: Field required", id="missing"),
-        pytest.param('{"path": 3}', "path: Input should be a valid string", id="wrong type"),
-        pytest.param('{"path": "a", "line": 1}', "line: Extra inputs are not permitted", id="unknown"),
-        pytest.param('{"path": "a", "lines": 0}', "lines: Input should be greater than or equal to 1", id="too small"),
-        pytest.param('{"path": "a"', "Invalid JSON", id="cut off"),
-        pytest.param('["a"]', "Input should be an object", id="no object"),
-        pytest.param("[" * 100_000, "Invalid JSON", id="100,000 levels deep"),
+        pytest.param("{}", "arguments of read_file: path: is missing", id="missing"),
+        pytest.param('{"path": 3}', "path: should be text", id="wrong type"),
+        pytest.param('{"path": "a", "line": 1}', 'did you mean "lines"', id="unknown"),
+        pytest.param('{"path": "a", "lines": 0}', "lines: should be greater than or equal to 1", id="too small"),
+        pytest.param('{"path": "a"', "is not valid JSON", id="cut off"),
+        pytest.param('["a"]', "should be", id="no object"),
+        pytest.param("[" * 100_000, "is not valid JSON", id="100,000 levels deep"),
         pytest.param('{"path": "MARKER/../.."}', "the path must stay in the workspace", id="climbs"),
-        pytest.param('{"path": "\\ud800"}', "Invalid JSON", id="half a character"),
+        pytest.param('{"path": "\\ud800"}', "is not valid JSON", id="half a character"),
     ],
 )
 def test_a_bad_argument_goes_back_to_the_model_in_one_line(root, arguments, told):
