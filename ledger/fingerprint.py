@@ -75,7 +75,7 @@ _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def _wording(item: Item) -> str:
-    """A message loses its values and keeps its names, for a new name is a new failure. A test that compares is its id."""
+    """A message loses its values, keeps its names: a new name is a new failure. A test that compares is its id."""
     if not compares_values(item.message):
         return _NUMBER.sub("#", item.message)
     return "" if item.kind == "test" else _NUMBER.sub("#", _QUOTED.sub("'#'", item.message))

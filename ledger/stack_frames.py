@@ -21,10 +21,13 @@ _LIBRARIES: Final = (
     r"node_modules/|node:|^internal/|^(?:deno|ext|bun):|processTicksAndRejections",
     r"^/usr/|^/opt/|/nix/store|/vendor/|/gems/|phar://|\[C\]",
     r"/rustc/|\.cargo/|/pkg/mod/|^\.\./sysdeps|^\.\./csu|/libsanitizer/|^\?\?$",
+)
+_PACKAGES: Final = (
     r"^(?:java|jdk|sun|javax|kotlin|scala|junit|org\.junit|org\.gradle|org\.scalatest)[./]",
     r"^(?:System|Microsoft|Xunit|NUnit|testing|runtime)[./]",
 )
-_FOREIGN: Final = re.compile("|".join(_LIBRARIES))
+_FOREIGN_FILE: Final = re.compile("|".join((*_LIBRARIES, *_PACKAGES)))
+_FOREIGN_FUNCTION: Final = re.compile("|".join(_PACKAGES))
 _AT: Final = r"^\s*+at (?:async )?"
 _FILE: Final = r"(?P<file>[^\s:()'\"|]+?)"
 _SHAPES: Final = tuple(
@@ -77,4 +80,4 @@ def call_above(lines: Sequence[str], index: int) -> Frame | None:
 
 def is_own(frame: Frame) -> bool:
     """The project's own code: not a language's library, not a dependency, not the runner."""
-    return not _FOREIGN.search(frame.file) and not _FOREIGN.search(frame.function)
+    return not _FOREIGN_FILE.search(frame.file) and not _FOREIGN_FUNCTION.search(frame.function)
