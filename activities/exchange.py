@@ -27,7 +27,7 @@ REQUEST_ID_HEADERS: Final = ("x-request-id", "request-id", "x-goog-request-id", 
 NOT_PARAMETERS: Final = frozenset(
     {"model", "messages", "input", "system", "instructions", "tools", "stream", "stream_options"}
 )
-"""Fields of a request that are its target, its content, its tools or how it is carried; the others are parameters (A22)."""
+"""A request's target, content, tools, and how it is carried; all other fields are parameters (A22)."""
 
 Phase = Literal["waiting", "sending", "streaming"]
 

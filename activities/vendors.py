@@ -61,7 +61,7 @@ def _openai_chat(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor
         known = OpenAICompatibleProvider(provider.name, openai_client=client)
 
     completions = client.chat.completions
-    completions.create = as_it_is(completions.create)  # type: ignore[method-assign] - see there
+    completions.create = as_it_is(completions.create)  # type: ignore[method-assign]
 
     def model(name: str) -> Model[Any]:
         return OpenAIChatModel(name, provider=known, profile=_chat_profile(name))
@@ -78,7 +78,7 @@ def _anthropic_messages(provider: Provider, inner: httpx2.AsyncClient | None) ->
     known = AnthropicProvider(anthropic_client=client)
 
     messages = client.beta.messages
-    messages.create = as_it_is(messages.create)  # type: ignore[method-assign] - see there
+    messages.create = as_it_is(messages.create)  # type: ignore[method-assign]
 
     def model(name: str) -> Model[Any]:
         return AnthropicModel(name, provider=known)

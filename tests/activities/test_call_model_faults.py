@@ -50,8 +50,8 @@ FAULTS: dict[str, tuple[Reply, str, bool, dict]] = {
     "headers and then silence": (Hang(where="after_headers"), "timeout", True, SHORT),
     "silence in mid stream": (Cut(after_events=3, ending="stall"), "timeout", True, SHORT),
     "a slow drip": (Drip(interval_s=0.01), "timeout", True, SHORT),
-    "more than we read": (Huge(size=40_000_000), "bad_output", False, {}),
-    "a gzip bomb": (Huge(size=400_000_000, gzip=True), "bad_output", False, {}),
+    "more than we read": (Huge(size=40_000_000), "bad_output", True, {}),
+    "a gzip bomb": (Huge(size=400_000_000, gzip=True), "bad_output", True, {}),
     "a compression nobody asked for": (Raw(body="x", headers={"content-encoding": "br"}), "bad_output", False, {}),
     "broken compression": (Raw(body="x" * 99, headers={"content-encoding": "gzip"}), "bad_output", False, {}),
     "arguments that are no JSON": (
