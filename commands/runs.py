@@ -66,7 +66,7 @@ async def look(client: "Client", store: "Store", run: str) -> View:
     if described is None:
         return await _from_store(store, run)
     status = await status_of(handle)
-    conversation = status.conversation.id if status else first_run_id(described)
+    conversation = (status.conversation.id if status else "") or first_run_id(described)
     held = await records_after(handle, 0) if status else []
     if not held or held[0]["seq"] > 1:
         held = _merged(await store.read_journal(conversation), held)
@@ -180,13 +180,14 @@ def state_of(described: "WorkflowExecutionDescription", status: Status | None, e
 async def failure_of(handle: "WorkflowHandle[Any, Any]", described: "WorkflowExecutionDescription") -> str:
     """Why a failed run failed: the message of its typed error; "" for any other run."""
     from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+    from temporalio.exceptions import ApplicationError
 
     if described.status is not WorkflowExecutionStatus.FAILED:
         return ""
     try:
         await handle.result()
     except WorkflowFailureError as error:
-        return str(error.cause)
+        return error.cause.message if isinstance(error.cause, ApplicationError) else str(error.cause)
     return ""
 
 

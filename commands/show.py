@@ -74,7 +74,7 @@ def doing(status: Status, now: float) -> str:
 
 def _head(view: View, now: float) -> str:
     lines = [f"{view.id}  {view.state}" + (f": {view.reason}" if view.reason else "")]
-    if view.status:
+    if view.status and view.status.agent:  # it has none before it is prepared
         lines += _numbers(view.status)
         if not view.ended and view.status.doing:
             lines.append(doing(view.status, now))

@@ -1,0 +1,325 @@
+"""Runs by the command line alone: real server, worker process, simulated models over HTTP, pytest as the gate.
+
+One story is played once (start, watch, question, wrong answers, right answer, end) and then looked at from many sides.
+"""
+
+import asyncio
+import json
+import os
+import pty
+import shutil
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+
+from simulator.script import Script
+from simulator.server import Simulator
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "examples" / "fix-tests"
+MARKER = "zebra-marker-4711 give one extra cent to some"
+STUCK = """
+models = ["openai:stuck"]
+name = "stuck"
+"""
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Stage:
+    """A worker with its settings, and a shell to type commands into."""
+
+    address: str
+    folder: Path
+    simulator: Simulator
+
+    async def begin(self, *args: str, stdin: Any = DEVNULL, settings: str = "endstop.toml") -> Process:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("TEMPORAL_", "ENDSTOP_"))}
+        keys = {"OPENAI_API_KEY": "key-marker-0815", "ANTHROPIC_API_KEY": "key-marker-0815"}
+        command = [sys.executable, str(ROOT / "cli.py"), *args, "--address", self.address]
+        command += ["--settings", settings]
+        return await asyncio.create_subprocess_exec(
+            *command, cwd=self.folder, env=clean | keys, stdin=stdin, stdout=PIPE, stderr=PIPE
+        )
+
+    async def endstop(self, *args: str, stdin: Any = DEVNULL, settings: str = "endstop.toml") -> Done:
+        process = await self.begin(*args, stdin=stdin, settings=settings)
+        out, err = await process.communicate()
+        assert process.returncode is not None
+        assert b"Traceback" not in err
+        return Done(process.returncode, out.decode(), err.decode())
+
+    async def typed(self, text: str, *args: str) -> Done:
+        """A command whose standard input is a terminal at which somebody types."""
+        keyboard, terminal = pty.openpty()
+        try:
+            os.write(keyboard, text.encode())
+            return await self.endstop(*args, stdin=terminal)
+        finally:
+            os.close(keyboard)
+            os.close(terminal)
+
+
+@pytest.fixture(scope="module")
+async def stage(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("cli") / "example"))
+    (folder / "stuck.toml").write_text(STUCK)
+    script = Script.load(EXAMPLE / "script.toml").model_dump()
+    script["models"] = {**script["models"], "stuck": [{"kind": "hang", "repeat": True}]}
+    async with Simulator(Script.parse(script)) as simulator:
+        settings = (folder / "endstop.toml").read_text()
+        for vendor in ("https://api.openai.com", "https://api.anthropic.com"):
+            settings = settings.replace(vendor, simulator.url)
+        (folder / "endstop.toml").write_text('task_queue = "cli"\n' + settings)
+        (folder / "away.toml").write_text('task_queue = "nobody"\n' + settings)
+        (folder / "more.toml").write_text('task_queue = "cli"\n' + settings.replace("gates.tests", "gates.more"))
+        stage = Stage(temporal_server, folder, simulator)
+        worker = await stage.begin("worker")
+        yield stage
+        worker.terminate()
+        _, log = await worker.communicate()
+        assert worker.returncode == 0
+        assert b"marker" not in log
+
+
+@dataclass
+class Story:
+    """What each command said."""
+
+    said: dict[str, Done] = field(default_factory=dict)
+    watched: str = ""
+    watch_code: int | None = None
+
+    def __getitem__(self, command: str) -> Done:
+        return self.said[command]
+
+
+async def read_until(process: Process, words: str) -> str:
+    assert process.stdout
+    seen = ""
+    while words not in seen:
+        text = (await process.stdout.readline()).decode()
+        assert text, f"the command ended before it said {words!r}; it said:\n{seen}"
+        seen += text
+    return seen
+
+
+@pytest.fixture(scope="module")
+async def story(stage: Stage) -> Story:
+    story = Story()
+
+    async def note(name: str, *args: str) -> None:
+        story.said[name] = await stage.endstop(*args)
+
+    await note("started", "start", "agent.toml", "--task", "@task.md", "--id", "story", "-o", "json")
+    watch = await stage.begin("watch", "story")
+    story.watched = await read_until(watch, "asks a person")
+    await note("needs human", "ls", "--needs-human", "-o", "json")
+    await note("asked", "show", "story", "-o", "json")
+    await note("asked, in words", "show", "story")
+    await note("unfitting", "answer", "story", "resume")
+    await note("misspelt", "answer", "story", "giude")
+    await note("incomplete", "answer", "story", "guide")
+    await note("stray flag", "answer", "story", "retry", "--text", "x")
+    await note("stale", "answer", "story", "retry", "--intervention", "int-1", "--digest", "0" * 16)
+    story.said["typed"] = await stage.typed(f"guide\n{MARKER}\n", "answer", "story")
+    assert watch.stdout
+    story.watched += (await watch.stdout.read()).decode()
+    story.watch_code = await watch.wait()
+    await note("late", "answer", "story", "retry")
+    await note("duplicate", "start", "agent.toml", "--task", "x", "--id", "story")
+    await note("journal", "journal", "story")
+    await note("journal, tail", "journal", "story", "--after", "50", "-o", "json")
+    await note("journal, json", "journal", "story", "-o", "json")
+    await note("shown", "show", "story")
+    await note("transcript", "transcript", "story")
+    await note("transcript, json", "transcript", "story", "-o", "json")
+    await note("listed", "ls", "-o", "json")
+    return story
+
+
+def test_watching_shows_every_attempt_wait_failover_charge_question_and_answer(story: Story) -> None:
+    for words in (
+        "t1.c1.a1 openai:gpt-5 failed rate_limited",
+        "waited 2",
+        "t1.c1.a2 openai:gpt-5 answered",
+        "failed auth",
+        "failover: openai:gpt-5 → anthropic:claude-sonnet-4-5, because auth_failed (auth)",
+        "gate tests round 1: 1 failing item",
+        "gate tests round 3: 1 failing item",
+        "charged (4 so far), stopped by BudgetSpent",
+        "endstop answer story guide",
+        "answered guide after",
+        "gate tests round 7: passed",
+        "story  completed",
+    ):
+        assert words in story.watched
+    assert story.watch_code == 0
+
+
+def test_off_a_terminal_nothing_is_redrawn(story: Story) -> None:
+    assert "\r" not in story.watched
+    assert "\x1b" not in story.watched
+
+
+def test_a_run_that_waits_for_a_person_is_listed_as_such_and_only_then(story: Story) -> None:
+    assert [(run["id"], run["intervention"]) for run in story["needs human"].json] == [("story", "BudgetSpent")]
+    (ended,) = [run for run in story["listed"].json if run["id"] == "story"]
+    assert (ended["state"], ended["intervention"]) == ("completed", "")
+
+
+def test_showing_tells_what_is_asked_in_json_and_how_to_answer_in_words(story: Story) -> None:
+    asked = story["asked"].json
+    assert asked["state"] == "needs_human"
+    assert asked["intervention"]["facts"] == {"gate": "tests", "charged": 4, "budget": 3}
+    assert [gate["charges"] for gate in asked["gates"]] == [4]
+    assert {row["target"]: row["failed"] for row in asked["targets"]} == {
+        "openai:gpt-5": {"rate_limited": 1, "auth": 1},
+        "anthropic:claude-sonnet-4-5": {},
+    }
+    assert 'endstop answer story guide --text "…"' in story["asked, in words"].out
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("unfitting", 1, "does not take 'resume'"),
+        ("misspelt", 2, 'did you mean "guide"?'),
+        ("incomplete", 2, "needs --text"),
+        ("stray flag", 2, "--text does not go with 'retry'"),
+        ("stale", 1, "stale"),
+        ("late", 1, "asks nothing: it is completed"),
+        ("duplicate", 1, "a run 'story' exists already"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_in_one_line(story: Story, name: str, code: int, words: str) -> None:
+    done = story[name]
+    assert (done.code, done.out) == (code, "")
+    (only,) = done.err.splitlines()
+    assert words in only
+
+
+def test_without_a_label_on_a_terminal_the_question_is_shown_and_asked(story: Story) -> None:
+    done = story["typed"]
+    assert done.code == 0
+    assert "int-1 asks a person: BudgetSpent" in done.out
+    assert "answered: guide" in done.out
+
+
+def test_the_journal_explains_where_the_time_went(story: Story) -> None:
+    text = story["journal"].out
+    assert "retry in 2" in text
+    assert "gate tests round 4: 1 failing item" in text
+    assert "took " in text
+    assert "waits 2" in text
+
+
+def test_the_journal_in_json_holds_every_record_once_and_in_order(story: Story) -> None:
+    records = story["journal, json"].json["records"]
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
+    assert {"attempt", "usage", "failover", "tools", "gate", "intervention", "answer", "run"} <= {
+        record["type"] for record in records
+    }
+    assert story["journal, tail"].json["records"] == records[50:]
+
+
+def test_the_transcript_holds_the_whole_conversation(story: Story) -> None:
+    text = story["transcript"].out
+    assert "Make them pass." in text
+    assert "model calls write_file" in text
+    assert f"A person says:\n{MARKER}" in text
+    messages = story["transcript, json"].json
+    assert messages[0]["kind"] == "request"
+    assert messages[-1]["kind"] == "response"
+
+
+async def test_neither_task_nor_guidance_nor_key_is_in_history_or_journal(story: Story, client: Client) -> None:
+    history = (await client.get_workflow_handle("story").fetch_history()).to_json()
+    for words in ("zebra-marker", "Make them pass", "key-marker"):
+        assert words not in history
+        assert words not in story["journal, json"].out
+
+
+async def test_an_attempt_in_flight_at_termination_is_shown_as_unknown(stage: Stage, client: Client) -> None:
+    before = len(stage.simulator.requests)
+    await stage.endstop("start", "stuck.toml", "--task", "x", "--id", "cut-off")
+    await stage.simulator.received(before + 1)
+    await client.get_workflow_handle("cut-off").terminate()
+    shown = await stage.endstop("show", "cut-off", "-o", "json")
+    assert shown.json["state"] == "terminated"
+    assert shown.json["unfinished"] == [{"id": "1.1.1", "target": "openai:stuck"}]
+    journal = await stage.endstop("journal", "cut-off")
+    assert "t1.c1.a1 openai:stuck was under way and never ended: outcome unknown" in journal.out
+
+
+async def test_a_run_told_to_stop_ends_as_stopped_and_says_by_whom_and_why(stage: Stage) -> None:
+    before = len(stage.simulator.requests)
+    await stage.endstop("start", "stuck.toml", "--task", "x", "--id", "told")
+    await stage.simulator.received(before + 1)
+    watch = await stage.begin("watch", "told")
+    await read_until(watch, "the run began")
+    watch.send_signal(signal.SIGINT)
+    _, parting = await watch.communicate()
+    assert (watch.returncode, parting) == (
+        1,
+        b"endstop: no longer watching; the run goes on, `endstop watch told` shows it\n",
+    )
+    told = await stage.endstop("tell", "told", "stop", "--reason", "enough", "-o", "json")
+    assert told.json == {"id": "told", "directive": "stop"}
+    watched = await stage.endstop("watch", "told", "-o", "json")
+    *records, end = [json.loads(text) for text in watched.out.splitlines()]
+    assert (watched.code, end["state"]) == (1, "stopped")
+    assert records[-1]["what"] == "stopped"
+    assert records[-1]["why"] == "enough"
+    assert "@" in records[-1]["by"]
+
+
+async def test_what_the_worker_refuses_ends_the_run_and_the_watch_with_its_reason(stage: Stage) -> None:
+    agent = (stage.folder / "agent.toml").read_text().replace('"tests"', '"more"')
+    (stage.folder / "more-agent.toml").write_text(agent)
+    watched = await stage.endstop(
+        "start", "more-agent.toml", "--task", "x", "--id", "refused", "--watch", settings="more.toml"
+    )
+    assert watched.code == 1
+    assert 'refused  failed: agent: stage main: unknown gate "more"; there are: tests' in watched.out
+
+
+async def test_without_a_worker_a_run_is_shown_from_the_store_and_says_so(stage: Stage) -> None:
+    await stage.endstop("start", "agent.toml", "--task", "x", "--id", "lonely", settings="away.toml")
+    shown, answered = await asyncio.gather(
+        stage.endstop("show", "lonely", settings="away.toml"), stage.endstop("answer", "lonely", "retry")
+    )
+    assert shown.code == 0
+    assert "no worker answers for this run" in shown.out
+    assert answered.code == 1
+    assert "no worker is there to ask" in answered.err
+
+
+async def test_the_tour_plays_to_its_end_without_a_terminal_and_cleans_up(tmp_path: Path) -> None:
+    environment = os.environ | {"TMPDIR": str(tmp_path), "TEMPORAL_ADDRESS": "127.0.0.1:1", "ENDSTOP_CONFIG": "/nope"}
+    command = (sys.executable, str(ROOT / "cli.py"), "demo")
+    tour = await asyncio.create_subprocess_exec(
+        *command, cwd=tmp_path, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+    )
+    out, err = await tour.communicate()
+    assert (tour.returncode, err) == (0, b"")
+    for words in ("failover", "charged (4 so far)", "endstop answer tour guide", "round 7: passed", "tour  completed"):
+        assert words in out.decode()
+    assert os.listdir(tmp_path) == []
