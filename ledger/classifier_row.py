@@ -42,7 +42,7 @@ class Row(Frozen):
     finishes: tuple[str, ...] = ()
     """Finish reasons of an answer."""
     phrases: tuple[str, ...] = ()
-    """See `phrases.matches`: lower case, without punctuation, ` * ` for a gap."""
+    """See `phrases.matches_any`: lower case, without punctuation, ` * ` for a gap."""
     unless: tuple[str, ...] = ()
     """Phrases that must be absent."""
     shapes: tuple[str, ...] = ()

@@ -52,7 +52,10 @@ _ECHO_KEYS: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Clues:
-    """Everything a classifier row can ask for."""
+    """Everything a classifier row can ask for.
+
+    A dataclass, not a model: it holds parsed JSON of any shape, lives for one judgement and crosses no boundary.
+    """
 
     provider: str
     """Squeezed: letters and digits in lower case."""

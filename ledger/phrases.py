@@ -40,16 +40,12 @@ def squeezed(code: str) -> str:
     return "".join(mark for mark in code.lower() if mark.isalnum())
 
 
-def matches(text: str, phrase: str) -> bool:
-    """Whether normalised `text` holds `phrase`.
+def matches_any(text: str, phrases: Iterable[str]) -> bool:
+    """Whether normalised `text` holds one of `phrases`.
 
     A phrase begins at the start of a word and may end within one ("rate limit" is in "rate limited"). ` * ` stands for
     up to `GAP` characters. Scripts without spaces match anywhere.
     """
-    return _holds(f" {text}", phrase)
-
-
-def matches_any(text: str, phrases: Iterable[str]) -> bool:
     haystack = f" {text}"
     return any(_holds(haystack, phrase) for phrase in phrases)
 
