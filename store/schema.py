@@ -35,7 +35,7 @@ def _at() -> Column[int]:
 
 
 # Not a plain "schema_version": other programs have a table of that name.
-versions = Table("endstop_schema", metadata, Column("version", Integer, primary_key=True))
+versions = Table("endstop_schema", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
 
 contents = Table(
     "contents",
@@ -106,7 +106,8 @@ details = Table(
     _number(),
     Column("conversation", Text, nullable=False),
     Column("attempt", Text, nullable=False),
-    Column("body", Text, nullable=False),
+    # Bytes: what providers say may hold characters that PostgreSQL refuses in a text.
+    Column("body", LargeBinary, nullable=False),
     _at(),
     UniqueConstraint("conversation", "attempt"),
 )

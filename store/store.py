@@ -136,13 +136,13 @@ class Store:
 
     async def put_detail(self, conversation_id: str, attempt: str, body: str) -> None:
         """Keep what a provider said when an attempt failed, secrets already masked. The first of an attempt stays."""
-        await self._insert(details, conversation=conversation_id, attempt=attempt, body=body)
+        await self._insert(details, conversation=conversation_id, attempt=attempt, body=body.encode(errors="replace"))
 
     async def get_details(self, conversation_id: str) -> dict[str, str]:
         """Every detail of a run by its attempt's id, oldest first."""
         wanted = select(details.c.attempt, details.c.body).where(details.c.conversation == conversation_id)
         rows = await self._select(wanted.order_by(details.c.number))
-        return {row.attempt: row.body for row in rows}
+        return {row.attempt: row.body.decode() for row in rows}
 
     async def _insert(self, table: Table, **row: str | bytes) -> None:
         """Insert if absent."""

@@ -69,6 +69,12 @@ async def test_details_of_a_run_are_listed_oldest_first_and_the_first_of_an_atte
     assert await store.get_details("run-3") == {}
 
 
+async def test_a_detail_may_hold_any_character_and_a_broken_one_is_replaced(store):
+    await store.put_detail("run-1", "1.1.1", "zero \0, half \ud800, whole 🧭")
+
+    assert await store.get_details("run-1") == {"1.1.1": "zero \0, half ?, whole 🧭"}
+
+
 async def test_an_sql_error_tells_nothing_of_the_content(store, path):
     with sqlite3.connect(path) as database:
         for table in ("messages", "contents", "details", "journal"):

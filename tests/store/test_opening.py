@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 import sys
+import threading
 
 import pytest
 
@@ -184,8 +185,11 @@ async def test_a_store_of_a_later_release_is_refused_and_left_alone(store, url, 
 
 async def test_a_refused_store_leaves_no_connection_behind(url, path):
     _has_another_programs_table(path)
+    before = set(threading.enumerate())
+
     await refusal(url)
 
-    with sqlite3.connect(path, timeout=0) as database:
-        database.execute("DROP TABLE messages")
-    await (await Store.open(url)).close()
+    # Each connection to SQLite has a thread of its own, which ends soon after it is closed.
+    for thread in set(threading.enumerate()) - before:
+        thread.join(timeout=5)
+        assert not thread.is_alive()
