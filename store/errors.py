@@ -6,7 +6,7 @@ and whoever called the activity retries by Temporal's own policy.
 
 
 class StoreUnavailable(Exception):  # noqa: N818 - the state, as the command line prints it
-    """The store cannot be opened; nothing was changed."""
+    """The store cannot be opened; what is there was left as it was."""
 
     def __init__(self, where: str, reason: str, remedy: str) -> None:
         super().__init__(f"cannot open the store {where}: {reason}; {remedy}")
