@@ -34,7 +34,7 @@ def simulate(stack: AsyncExitStack) -> Callable:
 @pytest.fixture
 def openai_to(stack: AsyncExitStack) -> Callable:
     async def client(sim: Simulator, **options) -> openai.AsyncOpenAI:
-        settings = {"api_key": "sim-key", "max_retries": 0, **options}
+        settings = {"api_key": "sim-key", "max_retries": 0, "timeout": 30, **options}
         return await stack.enter_async_context(openai.AsyncOpenAI(base_url=f"{sim.url}/v1", **settings))
 
     return client
@@ -43,7 +43,7 @@ def openai_to(stack: AsyncExitStack) -> Callable:
 @pytest.fixture
 def anthropic_to(stack: AsyncExitStack) -> Callable:
     async def client(sim: Simulator, **options) -> anthropic.AsyncAnthropic:
-        settings = {"api_key": "sim-key", "max_retries": 0, **options}
+        settings = {"api_key": "sim-key", "max_retries": 0, "timeout": 30, **options}
         return await stack.enter_async_context(anthropic.AsyncAnthropic(base_url=sim.url, **settings))
 
     return client
@@ -98,6 +98,10 @@ REQUEST = (
 )
 
 
+TURNS_TO_FILL = 2_000
+"""Turns of the loop, each good for one block of 64 kB: far more than the kernel buffers for one connection."""
+
+
 @pytest.fixture
 def post_raw(connect: Callable) -> Callable:
     """All bytes of the answer to one request for "m", as they came from the socket."""
@@ -115,11 +119,14 @@ def post_raw(connect: Callable) -> Callable:
 
 @pytest.fixture
 def post_unread(connect: Callable) -> Callable:
-    """One request for "m" by a client that never reads the answer."""
+    """One request for "m" by a client that never reads the answer, when the sockets between them are full."""
 
     async def post(sim: Simulator) -> asyncio.StreamWriter:
         _, writer = await connect(sim)
         writer.write(REQUEST.encode())
+        await sim.received(1)
+        for _ in range(TURNS_TO_FILL):
+            await asyncio.sleep(0)
         return writer
 
     return post

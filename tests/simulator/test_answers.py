@@ -152,10 +152,10 @@ async def test_malformed_arguments_reach_the_client_unmended(simulate, ask_opena
 
 @pytest.mark.parametrize("answer", [PARIS, TWO_CALLS, Text()], ids=["text", "tool calls", "nothing"])
 def test_every_streamed_event_is_what_the_vendors_types_require(answer):
-    for event in OPENAI.events(ASK, answer, "t"):
-        data = event.removeprefix(b"data: ").strip()
-        if data != b"[DONE]":
-            ChatCompletionChunk.model_validate_json(data)
+    *chunks, done = OPENAI.events(ASK, answer, "t")
+    assert done == b"data: [DONE]\n\n"
+    for chunk in chunks:
+        ChatCompletionChunk.model_validate_json(chunk.removeprefix(b"data: "))
     kinds = []
     for event in ANTHROPIC.events(ASK, answer, "t"):
         name, data = event.decode().strip().split("\n", 1)

@@ -100,7 +100,7 @@ async def test_a_cancelled_call_is_seen_to_close_its_socket(simulate, ask_openai
 
 
 async def test_a_client_that_leaves_in_mid_stream_is_seen_to_close_its_socket(simulate, openai_to):
-    sim = await simulate(Text(text="a long story", chunks=6, event_delay_s=0.05))
+    sim = await simulate(Text(text="a long story", event_delay_s=3600))
     client = await openai_to(sim)
     async with await client.chat.completions.create(model="m", messages=MESSAGES, stream=True) as chunks:
         await anext(aiter(chunks))

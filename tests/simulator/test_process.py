@@ -1,12 +1,12 @@
 """The simulator as a process of its own, and what another process may ask of it over HTTP."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,20 +22,27 @@ def run(*arguments):
     return subprocess.run([*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
 
 
-@pytest.fixture
-def process(tmp_path):
-    (tmp_path / "script.json").write_text(SCRIPT.model_dump_json())
-    arguments = ["--script", tmp_path / "script.json", "--log", tmp_path / "log.jsonl"]
+@contextmanager
+def started(*arguments):
+    """A simulator in a process of its own, and its address."""
     with subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
-        yield child
+        line = child.stdout.readline()
+        assert line.startswith("simulator listening on http://127.0.0.1:")
+        yield child, line.split()[-1]
         child.kill()
 
 
+@pytest.fixture(scope="module")
+def shared():
+    with started() as (_, url):
+        yield url
+
+
 @pytest.fixture
-def url(process):
-    line = process.stdout.readline()
-    assert line.startswith("simulator listening on http://127.0.0.1:")
-    return line.split()[-1]
+def url(shared):
+    """One process for all that only ask; each test starts at the top of the script."""
+    http(f"{shared}/_script", SCRIPT.model_dump_json())
+    return shared
 
 
 def http(url, body=None):
@@ -53,12 +60,15 @@ def ask(url):
     return answer["choices"][0]["message"]["content"] if status == 200 else status
 
 
-def test_it_follows_its_script_and_says_what_it_received(url):
-    assert ask(url) == "one"
-    status, seen = http(f"{url}/_received")
+def test_it_follows_its_script_and_says_what_it_received(tmp_path):
+    (tmp_path / "script.json").write_text(SCRIPT.model_dump_json())
+    with started("--script", tmp_path / "script.json", "--log", tmp_path / "log.jsonl") as (_, url):
+        assert ask(url) == "one"
+        status, seen = http(f"{url}/_received")
     assert status == 200
     assert [record["body"]["model"] for record in seen["requests"]] == ["m"]
     assert [record["outcome"] for record in seen["answers"]] == ["sent"]
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
 
 
 def test_a_held_answer_can_be_released_from_outside(url):
@@ -72,7 +82,9 @@ def test_a_posted_script_replaces_the_old_one_and_counts_from_one_again(url):
     assert http(f"{url}/_script", SCRIPT.model_dump_json()) == (200, {"models": ["m"]})
     assert ask(url) == "one"
     _, seen = http(f"{url}/_received")
-    assert [(record["seq"], record["number"]) for record in seen["requests"]] == [(1, 1), (2, 1)]
+    before, after = seen["requests"][-2:]
+    assert (before["number"], after["number"]) == (1, 1)
+    assert after["seq"] == before["seq"] + 1
 
 
 @pytest.mark.parametrize(
@@ -102,9 +114,10 @@ def test_an_unknown_path_is_a_404_that_names_it(url, path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_told_to_stop_it_ends_with_zero(process, url, number):
-    os.kill(process.pid, number)
-    assert process.wait(timeout=30) == 0
+def test_told_to_stop_it_ends_with_zero(number):
+    with started() as (process, _):
+        process.send_signal(number)
+        assert process.wait(timeout=30) == 0
 
 
 def test_a_bad_script_is_one_line_and_exit_code_2(tmp_path):
