@@ -60,7 +60,12 @@ MEANS: Final[dict[str, str]] = {
     "resume": "go on",
     "stop": "end the run as stopped",
 }
-_WRITTEN: Final = {"text": '--text "…"', "target": "--target PROVIDER:MODEL", "amount": "--amount N", "reason": '--reason "…"'}
+_WRITTEN: Final = {
+    "text": '--text "…"',
+    "target": "--target PROVIDER:MODEL",
+    "amount": "--amount N",
+    "reason": '--reason "…"',
+}
 
 
 class Said(Frozen):
@@ -167,12 +172,5 @@ def how_to_answer(run: str, asked: Asked) -> list[tuple[str, str]]:
 
 def _command(run: str, label: str) -> str:
     flag = TAKES.get(label, "")
-    value = {
-        "": "",
-        "text": '--text "…"',
-        "target": "--target PROVIDER:MODEL",
-        "amount": "--amount N",
-        "reason": '--reason "…"',
-    }
-    written = value[flag] if label in NEEDS or not flag else f"[{value[flag]}]"
-    return f"endstop answer {run} {label} {written}".rstrip()
+    written = f" {_WRITTEN[flag]}" if label in NEEDS else f" [{_WRITTEN[flag]}]" if flag else ""
+    return f"endstop answer {run} {label}{written}"

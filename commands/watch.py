@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowHandle
 
 POLL_S: Final = 0.4
-"""Seconds between two looks at the run; a look costs the worker a few milliseconds."""
+"""Seconds between two looks at a run that works; a look costs the worker a few milliseconds."""
+ASKED_POLL_S: Final = 2.0
+"""Seconds between two looks at a run that waits for a person, which may take days."""
 TICK_S: Final = 0.2
 """Seconds between two redrawings of the countdown."""
 
@@ -138,7 +140,7 @@ class Watch:
         click.echo(plain(text), err=self._json)
 
     async def _pass_time(self, end: "asyncio.Future[None]", status: Status | None) -> None:
-        until = time.monotonic() + POLL_S
+        until = time.monotonic() + (ASKED_POLL_S if status and status.intervention else POLL_S)
         while time.monotonic() < until and not end.done():
             if status:
                 self._live.show(f"          {doing(status, time.time())}")

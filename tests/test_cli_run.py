@@ -9,16 +9,20 @@ import os
 import pty
 import shutil
 import signal
+import subprocess
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 
 import pytest
-from temporalio.client import Client
+from click.testing import CliRunner
+from temporalio.client import Client, WorkflowHandle
 
+import cli
 from simulator.script import Script
 from simulator.server import Simulator
 
@@ -29,6 +33,7 @@ STUCK = """
 models = ["openai:stuck"]
 name = "stuck"
 """
+KEYS = {"OPENAI_API_KEY": "key-marker-0815", "ANTHROPIC_API_KEY": "key-marker-0815"}
 
 
 @dataclass
@@ -42,61 +47,101 @@ class Done:
         return json.loads(self.out)
 
 
+class Models:
+    """The simulated models, in a thread of their own, so that a test may wait for what they received."""
+
+    def __init__(self, script: Script) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        self._simulator = self._wait(Simulator(script).__aenter__())
+        self.url = self._simulator.url
+
+    def expect_one_more(self) -> int:
+        """The number of requests after the next one."""
+        return len(self._simulator.requests) + 1
+
+    def wait_for(self, count: int) -> None:
+        self._wait(self._simulator.received(count))
+
+    def close(self) -> None:
+        self._wait(self._simulator.__aexit__())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _wait(self, action: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(action, self._loop).result(60)
+
+
 @dataclass
 class Stage:
     """A worker with its settings, and a shell to type commands into."""
 
     address: str
     folder: Path
-    simulator: Simulator
+    models: Models
 
-    async def begin(self, *args: str, stdin: Any = DEVNULL, settings: str = "endstop.toml") -> Process:
+    def begin(self, *args: str, stdin: Any = DEVNULL) -> Popen[str]:
+        """A command as a process of its own, in the background."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("TEMPORAL_", "ENDSTOP_"))}
-        keys = {"OPENAI_API_KEY": "key-marker-0815", "ANTHROPIC_API_KEY": "key-marker-0815"}
         command = [sys.executable, str(ROOT / "cli.py"), *args, "--address", self.address]
-        command += ["--settings", settings]
-        return await asyncio.create_subprocess_exec(
-            *command, cwd=self.folder, env=clean | keys, stdin=stdin, stdout=PIPE, stderr=PIPE
-        )
+        return Popen(command, cwd=self.folder, env=clean | KEYS, stdin=stdin, stdout=PIPE, stderr=PIPE, text=True)
 
-    async def endstop(self, *args: str, stdin: Any = DEVNULL, settings: str = "endstop.toml") -> Done:
-        process = await self.begin(*args, stdin=stdin, settings=settings)
-        out, err = await process.communicate()
-        assert process.returncode is not None
-        assert b"Traceback" not in err
-        return Done(process.returncode, out.decode(), err.decode())
+    def endstop(self, *args: str, settings: str = "endstop.toml") -> Done:
+        """A command in this process, to its end."""
+        given = [*args, "--address", self.address]
+        if args[0] != "watch":
+            given += ["--settings", str(self.folder / settings)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            done = CliRunner().invoke(cli.main, given, env=KEYS)
+        assert isinstance(done.exception, SystemExit | None), done.exception
+        return Done(done.exit_code, done.stdout, done.stderr)
 
-    async def typed(self, text: str, *args: str) -> Done:
+    def typed(self, text: str, *args: str) -> Done:
         """A command whose standard input is a terminal at which somebody types."""
         keyboard, terminal = pty.openpty()
         try:
             os.write(keyboard, text.encode())
-            return await self.endstop(*args, stdin=terminal)
+            process = self.begin(*args, stdin=terminal)
+            out, err = process.communicate()
         finally:
             os.close(keyboard)
             os.close(terminal)
+        return Done(process.returncode, out, err)
+
+    def ask(self, run: str, action: Any) -> Any:
+        """Something that only a client can do to a run."""
+
+        async def asked() -> Any:
+            handle: WorkflowHandle[Any, Any] = (await Client.connect(self.address)).get_workflow_handle(run)
+            return await action(handle)
+
+        return asyncio.run(asked())
 
 
 @pytest.fixture(scope="module")
-async def stage(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+def stage(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("cli") / "example"))
     (folder / "stuck.toml").write_text(STUCK)
     script = Script.load(EXAMPLE / "script.toml").model_dump()
     script["models"] = {**script["models"], "stuck": [{"kind": "hang", "repeat": True}]}
-    async with Simulator(Script.parse(script)) as simulator:
-        settings = (folder / "endstop.toml").read_text()
-        for vendor in ("https://api.openai.com", "https://api.anthropic.com"):
-            settings = settings.replace(vendor, simulator.url)
-        (folder / "endstop.toml").write_text('task_queue = "cli"\n' + settings)
-        (folder / "away.toml").write_text('task_queue = "nobody"\n' + settings)
-        (folder / "more.toml").write_text('task_queue = "cli"\n' + settings.replace("gates.tests", "gates.more"))
-        stage = Stage(temporal_server, folder, simulator)
-        worker = await stage.begin("worker")
-        yield stage
-        worker.terminate()
-        _, log = await worker.communicate()
-        assert worker.returncode == 0
-        assert b"marker" not in log
+    models = Models(Script.parse(script))
+    settings = (folder / "endstop.toml").read_text()
+    for vendor in ("https://api.openai.com", "https://api.anthropic.com"):
+        settings = settings.replace(vendor, models.url)
+    (folder / "endstop.toml").write_text('task_queue = "cli"\n' + settings)
+    (folder / "away.toml").write_text('task_queue = "nobody"\n' + settings)
+    (folder / "more.toml").write_text('task_queue = "cli"\n' + settings.replace("gates.tests", "gates.more"))
+    stage = Stage(temporal_server, folder, models)
+    worker = stage.begin("worker")
+    yield stage
+    worker.terminate()
+    _, log = worker.communicate()
+    models.close()
+    assert worker.returncode == 0
+    assert "marker" not in log
 
 
 @dataclass
@@ -111,47 +156,47 @@ class Story:
         return self.said[command]
 
 
-async def read_until(process: Process, words: str) -> str:
+def read_until(process: Popen[str], words: str) -> str:
     assert process.stdout
     seen = ""
     while words not in seen:
-        text = (await process.stdout.readline()).decode()
+        text = process.stdout.readline()
         assert text, f"the command ended before it said {words!r}; it said:\n{seen}"
         seen += text
     return seen
 
 
 @pytest.fixture(scope="module")
-async def story(stage: Stage) -> Story:
+def story(stage: Stage) -> Story:
     story = Story()
 
-    async def note(name: str, *args: str) -> None:
-        story.said[name] = await stage.endstop(*args)
+    def note(name: str, *args: str) -> None:
+        story.said[name] = stage.endstop(*args)
 
-    await note("started", "start", "agent.toml", "--task", "@task.md", "--id", "story", "-o", "json")
-    watch = await stage.begin("watch", "story")
-    story.watched = await read_until(watch, "asks a person")
-    await note("needs human", "ls", "--needs-human", "-o", "json")
-    await note("asked", "show", "story", "-o", "json")
-    await note("asked, in words", "show", "story")
-    await note("unfitting", "answer", "story", "resume")
-    await note("misspelt", "answer", "story", "giude")
-    await note("incomplete", "answer", "story", "guide")
-    await note("stray flag", "answer", "story", "retry", "--text", "x")
-    await note("stale", "answer", "story", "retry", "--intervention", "int-1", "--digest", "0" * 16)
-    story.said["typed"] = await stage.typed(f"guide\n{MARKER}\n", "answer", "story")
+    note("started", "start", "agent.toml", "--task", "@task.md", "--id", "story", "-o", "json")
+    watch = stage.begin("watch", "story")
+    story.watched = read_until(watch, "asks a person")
+    note("needs human", "ls", "--needs-human", "-o", "json")
+    note("asked", "show", "story", "-o", "json")
+    note("asked, in words", "show", "story")
+    note("unfitting", "answer", "story", "resume")
+    note("misspelt", "answer", "story", "giude")
+    note("incomplete", "answer", "story", "guide")
+    note("stray flag", "answer", "story", "retry", "--text", "x")
+    note("stale", "answer", "story", "retry", "--intervention", "int-1", "--digest", "0" * 16)
+    story.said["typed"] = stage.typed(f"guide\n{MARKER}\n", "answer", "story")
     assert watch.stdout
-    story.watched += (await watch.stdout.read()).decode()
-    story.watch_code = await watch.wait()
-    await note("late", "answer", "story", "retry")
-    await note("duplicate", "start", "agent.toml", "--task", "x", "--id", "story")
-    await note("journal", "journal", "story")
-    await note("journal, tail", "journal", "story", "--after", "50", "-o", "json")
-    await note("journal, json", "journal", "story", "-o", "json")
-    await note("shown", "show", "story")
-    await note("transcript", "transcript", "story")
-    await note("transcript, json", "transcript", "story", "-o", "json")
-    await note("listed", "ls", "-o", "json")
+    story.watched += watch.stdout.read()
+    story.watch_code = watch.wait()
+    note("late", "answer", "story", "retry")
+    note("duplicate", "start", "agent.toml", "--task", "x", "--id", "story")
+    note("journal", "journal", "story")
+    note("journal, tail", "journal", "story", "--after", "50", "-o", "json")
+    note("journal, json", "journal", "story", "-o", "json")
+    note("shown", "show", "story")
+    note("transcript", "transcript", "story")
+    note("transcript, json", "transcript", "story", "-o", "json")
+    note("listed", "ls", "-o", "json")
     return story
 
 
@@ -250,40 +295,37 @@ def test_the_transcript_holds_the_whole_conversation(story: Story) -> None:
     assert messages[-1]["kind"] == "response"
 
 
-async def test_neither_task_nor_guidance_nor_key_is_in_history_or_journal(story: Story, client: Client) -> None:
-    history = (await client.get_workflow_handle("story").fetch_history()).to_json()
+def test_neither_task_nor_guidance_nor_key_is_in_history_or_journal(story: Story, stage: Stage) -> None:
+    history = stage.ask("story", lambda handle: handle.fetch_history()).to_json()
     for words in ("zebra-marker", "Make them pass", "key-marker"):
         assert words not in history
         assert words not in story["journal, json"].out
 
 
-async def test_an_attempt_in_flight_at_termination_is_shown_as_unknown(stage: Stage, client: Client) -> None:
-    before = len(stage.simulator.requests)
-    await stage.endstop("start", "stuck.toml", "--task", "x", "--id", "cut-off")
-    await stage.simulator.received(before + 1)
-    await client.get_workflow_handle("cut-off").terminate()
-    shown = await stage.endstop("show", "cut-off", "-o", "json")
+def test_an_attempt_in_flight_at_termination_is_shown_as_unknown(stage: Stage) -> None:
+    count = stage.models.expect_one_more()
+    stage.endstop("start", "stuck.toml", "--task", "x", "--id", "cut-off")
+    stage.models.wait_for(count)
+    stage.ask("cut-off", lambda handle: handle.terminate())
+    shown = stage.endstop("show", "cut-off", "-o", "json")
     assert shown.json["state"] == "terminated"
     assert shown.json["unfinished"] == [{"id": "1.1.1", "target": "openai:stuck"}]
-    journal = await stage.endstop("journal", "cut-off")
+    journal = stage.endstop("journal", "cut-off")
     assert "t1.c1.a1 openai:stuck was under way and never ended: outcome unknown" in journal.out
 
 
-async def test_a_run_told_to_stop_ends_as_stopped_and_says_by_whom_and_why(stage: Stage) -> None:
-    before = len(stage.simulator.requests)
-    await stage.endstop("start", "stuck.toml", "--task", "x", "--id", "told")
-    await stage.simulator.received(before + 1)
-    watch = await stage.begin("watch", "told")
-    await read_until(watch, "the run began")
+def test_leaving_a_watch_leaves_the_run_going_and_a_stop_ends_it_with_who_and_why(stage: Stage) -> None:
+    count = stage.models.expect_one_more()
+    stage.endstop("start", "stuck.toml", "--task", "x", "--id", "told")
+    stage.models.wait_for(count)
+    watch = stage.begin("watch", "told")
+    read_until(watch, "the run began")
     watch.send_signal(signal.SIGINT)
-    _, parting = await watch.communicate()
-    assert (watch.returncode, parting) == (
-        1,
-        b"endstop: no longer watching; the run goes on, `endstop watch told` shows it\n",
-    )
-    told = await stage.endstop("tell", "told", "stop", "--reason", "enough", "-o", "json")
+    _, parting = watch.communicate()
+    assert (watch.returncode, parting) == (1, f"endstop: {cli.GOES_ON.format('told')}\n")
+    told = stage.endstop("tell", "told", "stop", "--reason", "enough", "-o", "json")
     assert told.json == {"id": "told", "directive": "stop"}
-    watched = await stage.endstop("watch", "told", "-o", "json")
+    watched = stage.endstop("watch", "told", "-o", "json")
     *records, end = [json.loads(text) for text in watched.out.splitlines()]
     assert (watched.code, end["state"]) == (1, "stopped")
     assert records[-1]["what"] == "stopped"
@@ -291,35 +333,37 @@ async def test_a_run_told_to_stop_ends_as_stopped_and_says_by_whom_and_why(stage
     assert "@" in records[-1]["by"]
 
 
-async def test_what_the_worker_refuses_ends_the_run_and_the_watch_with_its_reason(stage: Stage) -> None:
+def test_what_the_worker_refuses_ends_the_run_and_the_watch_with_its_reason(stage: Stage) -> None:
     agent = (stage.folder / "agent.toml").read_text().replace('"tests"', '"more"')
     (stage.folder / "more-agent.toml").write_text(agent)
-    watched = await stage.endstop(
-        "start", "more-agent.toml", "--task", "x", "--id", "refused", "--watch", settings="more.toml"
-    )
+    start = ("start", "more-agent.toml", "--task", "x", "--id", "refused", "--watch")
+    watched = stage.endstop(*start, settings="more.toml")
     assert watched.code == 1
     assert 'refused  failed: agent: stage main: unknown gate "more"; there are: tests' in watched.out
 
 
-async def test_without_a_worker_a_run_is_shown_from_the_store_and_says_so(stage: Stage) -> None:
-    await stage.endstop("start", "agent.toml", "--task", "x", "--id", "lonely", settings="away.toml")
-    shown, answered = await asyncio.gather(
-        stage.endstop("show", "lonely", settings="away.toml"), stage.endstop("answer", "lonely", "retry")
-    )
+def test_without_a_worker_a_run_is_shown_from_the_store_and_says_so(stage: Stage) -> None:
+    stage.endstop("start", "agent.toml", "--task", "x", "--id", "lonely", settings="away.toml")
+    shown = stage.endstop("show", "lonely", settings="away.toml")
     assert shown.code == 0
     assert "no worker answers for this run" in shown.out
+    answered = stage.endstop("answer", "lonely", "retry")
     assert answered.code == 1
     assert "no worker is there to ask" in answered.err
 
 
-async def test_the_tour_plays_to_its_end_without_a_terminal_and_cleans_up(tmp_path: Path) -> None:
+def test_the_tour_plays_to_its_end_without_a_terminal_and_cleans_up(tmp_path: Path) -> None:
     environment = os.environ | {"TMPDIR": str(tmp_path), "TEMPORAL_ADDRESS": "127.0.0.1:1", "ENDSTOP_CONFIG": "/nope"}
-    command = (sys.executable, str(ROOT / "cli.py"), "demo")
-    tour = await asyncio.create_subprocess_exec(
-        *command, cwd=tmp_path, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+    tour = subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), "demo"],
+        cwd=tmp_path,
+        env=environment,
+        stdin=DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    out, err = await tour.communicate()
-    assert (tour.returncode, err) == (0, b"")
+    assert (tour.returncode, tour.stderr) == (0, "")
     for words in ("failover", "charged (4 so far)", "endstop answer tour guide", "round 7: passed", "tour  completed"):
-        assert words in out.decode()
-    assert os.listdir(tmp_path) == []
+        assert words in tour.stdout
+    assert list(tmp_path.iterdir()) == []
