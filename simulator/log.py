@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
@@ -84,10 +84,7 @@ class Log:
         self._kept = 0
         self._oldest_kept = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self._file is not None:
             self._file.close()
 

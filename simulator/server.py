@@ -66,7 +66,11 @@ class Simulator:
             log=self._log, script=lambda: self._lanes.script, use=self.use, release=self.release
         )
         host, port = self._address
-        self._server = await asyncio.start_server(self._accept, host, port)
+        try:
+            self._server = await asyncio.start_server(self._accept, host, port)
+        except OSError:
+            self._log.close()
+            raise
         self._address = self._server.sockets[0].getsockname()[:2]
         return self
 
@@ -76,7 +80,7 @@ class Simulator:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
         await self._server.wait_closed()
-        self._log.__exit__()
+        self._log.close()
 
     @property
     def url(self) -> str:

@@ -163,6 +163,7 @@ def test_every_streamed_event_is_what_the_vendors_types_require(answer):
         if kinds[-1] != "ping":  # the vendor sends it, the client's types leave it out
             TypeAdapter(RawMessageStreamEvent).validate_json(data.removeprefix("data: "))
     assert kinds[0] == "message_start"
+    assert ("ping" in kinds) == ("content_block_start" in kinds)
     assert kinds[-2:] == ["message_delta", "message_stop"]
     assert kinds.count("content_block_start") == kinds.count("content_block_stop")
 
