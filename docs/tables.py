@@ -1,0 +1,54 @@
+"""Writes the tables of `architecture.md` from the code that decides: `python docs/tables.py` after a change of them.
+
+A table stands between `<!-- NAME -->` and `<!-- /NAME -->`. A test proves that the page is up to date.
+"""
+
+import re
+from pathlib import Path
+
+from ledger.failures import REMEDY, FailureKind, Schedule
+from ledger.interventions import ACCEPTS, BARE
+from ledger.policy import SCHEDULES
+
+PAGE = Path(__file__).parent / "architecture.md"
+
+
+def remedies() -> str:
+    """One row a kind of failure, as `ledger/failures.py` has it."""
+    head = ["| kind | transient | capacity | failover | bench | meaning |", "|---|---|---|---|---|---|"]
+    return "\n".join(head + [_remedy(kind) for kind in FailureKind])
+
+
+def answers() -> str:
+    """One row an intervention, as `ledger/interventions.py` has it."""
+    head = ["| intervention | answers besides `stop` | a bare label will do |", "|---|---|---|"]
+    rows = [f"| {name} | {', '.join(labels)} | {_yes(name in BARE)} |" for name, labels in ACCEPTS.items() if labels]
+    return "\n".join(head + rows)
+
+
+def schedules() -> str:
+    """One row a schedule, as `ledger/policy.py` has it."""
+    head = ["| schedule | seconds before attempts 2, 3, 4 |", "|---|---|"]
+    return "\n".join(head + [f"| {s.value} | {', '.join(map(str, SCHEDULES[s]))} |" for s in Schedule])
+
+
+def renewed(page: str) -> str:
+    """The page with every table as the code has it now."""
+    for name, table in {"remedies": remedies(), "answers": answers(), "schedules": schedules()}.items():
+        marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+        page = marked.sub(lambda found, table=table: f"{found[1]}{table}{found[2]}", page)  # type: ignore[misc]
+    return page
+
+
+def _remedy(kind: FailureKind) -> str:
+    row = REMEDY[kind]
+    flags = " | ".join(_yes(flag) for flag in (row.transient, row.capacity, row.failover))
+    return f"| {kind.value} | {flags} | {row.bench.value} | {row.meaning} |"
+
+
+def _yes(flag: bool) -> str:  # noqa: FBT001 - one word for one flag
+    return "yes" if flag else "-"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text()))
