@@ -6,7 +6,6 @@ apply a person's word to the ledger at once; the loop notices by the decision ha
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from datetime import timedelta
 from typing import Any, TypeVar, assert_never
 
 from temporalio import workflow
@@ -20,12 +19,13 @@ with workflow.unsafe.imports_passed_through():
     from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, RunTools, Wait
     from ledger.journal import RefusedRecord, RunRecord
     from ledger.ledger import Ledger, Moment, Refusal, Step, cancel, decide, direct, resolve
-    from ledger.outcomes import Began, Expired, Fact, ToolsRan, Trip, Waited
+    from ledger.outcomes import Began, Fact, ToolsRan, Trip
     from workflows import carrying_out, messages, showing
     from workflows.carried import Carried, RunInput, read_input
     from workflows.inbound import read_message
     from workflows.notebook import Notebook
     from workflows.showing import Display
+    from workflows.waiting import wait_for_person, wait_until
 
 Landed = TypeVar("Landed")
 
@@ -159,9 +159,10 @@ class AgentWorkflow:
             case RunGates():
                 return await self._flying(carrying_out.run_gates(self._started(), decision, self._conversation))
             case Wait():
-                return await self._wait(decision)
+                return await wait_until(decision, self._interrupted)
             case Ask():
-                return await self._ask(decision)
+                policy = self._started().plan.policy.ask
+                return await wait_for_person(decision, policy, lambda: self._ledger.doing is not decision)
             case Finish():
                 return None
             case _:
@@ -181,35 +182,6 @@ class AgentWorkflow:
         tools = carrying_out.run_tools(self._started(), decision, self._ledger.stage, self._conversation)
         ran, self._conversation = await self._flying(tools)
         return ran
-
-    async def _wait(self, decision: Wait) -> Waited:
-        began = workflow.time()
-        try:
-            await workflow.wait_condition(
-                self._interrupted,
-                timeout=timedelta(seconds=max(0.0, decision.until - began)),
-                timeout_summary=f"{decision.reason} · {decision.target}",
-            )
-        except TimeoutError:
-            return Waited(slept_s=workflow.time() - began)
-        return Waited(slept_s=workflow.time() - began, interrupted=True)
-
-    async def _ask(self, decision: Ask) -> Fact | None:
-        """Wait for a person, for ever unless the policy has a deadline that does something."""
-        policy = self._started().plan.policy.ask
-        label = decision.open.intervention.label
-        left = None
-        if policy.deadline_s is not None and policy.then != "stay":
-            left = timedelta(seconds=max(0.0, decision.open.at + policy.deadline_s - workflow.time()))
-        try:
-            await workflow.wait_condition(
-                lambda: self._ledger.doing is not decision or workflow.info().is_continue_as_new_suggested(),
-                timeout=left,
-                timeout_summary=f"waiting for a person · {label}",
-            )
-        except TimeoutError:
-            return Expired()
-        return None
 
     async def _flying(self, work: Coroutine[Any, Any, Landed]) -> Landed:
         """Await something that a person's stop must be able to cut short."""
