@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,17 @@ async def _until_told(action: Coroutine[Any, Any, int | None]) -> int | None:
     return await task
 
 
+def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own signature
+    if asked:
+        try:
+            click.echo(version("endstop"))
+        except PackageNotFoundError:
+            raise Refused("this is a checkout that is not installed: it has no version") from None
+        context.exit()
+
+
 @click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="endstop", message="%(version)s")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def main() -> None:
     """Runs LLM agents on Temporal so that every run ends: in an answer, or in front of a person."""
 

@@ -143,7 +143,7 @@ async def send_answer(client: "Client", run: str, question: tuple[str, str], bod
 
     message = {"intervention": question[0], "digest": question[1], **body, "by": me(), "door": "cli"}
     handle: Any = client.get_workflow_handle(run)
-    with rpc_errors(run):
+    with rpc_errors(f"run {run!r}"):
         try:
             await handle.execute_update(UPDATE_ANSWER, message, rpc_timeout=timedelta(seconds=ANSWER_S))
         except WorkflowUpdateFailedError as error:
@@ -159,7 +159,7 @@ async def send_answer(client: "Client", run: str, question: tuple[str, str], bod
 async def send_directive(client: "Client", run: str, body: dict[str, Any]) -> None:
     """Send signal `intervene` with something the run did not ask for."""
     checked = _checked(TypeAdapter(DirectiveBody), body, f"tell {body['directive']}")
-    with rpc_errors(run):
+    with rpc_errors(f"run {run!r}"):
         await client.get_workflow_handle(run).signal(
             SIGNAL_INTERVENE, {**checked, "by": me(), "door": "cli"}, rpc_timeout=timedelta(seconds=ANSWER_S)
         )

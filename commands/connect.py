@@ -20,6 +20,7 @@ from ledger.model import Frozen
 if TYPE_CHECKING:
     from temporalio.client import Client
     from temporalio.envconfig import ClientConnectConfig
+    from temporalio.service import RPCError
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
 """Where `temporal server start-dev` and `endstop dev` listen."""
@@ -84,20 +85,32 @@ async def connect(where: Where) -> "Client":
 
 
 @contextmanager
-def rpc_errors(run: str) -> Iterator[None]:
-    """Turn what Temporal answers about a run into one line."""
-    from temporalio.service import RPCError, RPCStatusCode
+def rpc_errors(subject: str) -> Iterator[None]:
+    """Turn what Temporal answers about a subject, such as "run 'x'", into one line."""
+    from temporalio.service import RPCError
 
     try:
         yield
     except RPCError as error:
-        match error.status:
-            case RPCStatusCode.NOT_FOUND:
-                reason = f"no run {run!r} that could take this: `endstop ls` shows the runs ({flat(error.message)})"
-            case RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
-                reason = f"run {run!r}: nobody answered in time; is a worker running (`endstop worker`)?"
-            case RPCStatusCode.FAILED_PRECONDITION:
-                reason = f"run {run!r}: no worker is there to answer; start one with `endstop worker`"
-            case _:
-                reason = f"run {run!r}: Temporal answered {error.status.name.lower()}: {flat(error.message)}"
-        raise Refused(reason) from error
+        raise Refused(f"{subject}: {_in_words(error)}") from error
+
+
+def _in_words(error: "RPCError") -> str:
+    from temporalio.service import RPCStatusCode
+
+    match error.status:
+        case RPCStatusCode.NOT_FOUND if lacks_namespace(error):
+            return f"{flat(error.message)} Name an existing namespace with --namespace or TEMPORAL_NAMESPACE"
+        case RPCStatusCode.NOT_FOUND:
+            return f"{flat(error.message)}; `endstop ls` shows the runs"
+        case RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
+            return "nobody answered in time; is a worker running (`endstop worker`)?"
+        case RPCStatusCode.FAILED_PRECONDITION:
+            return "no worker is there to answer; start one with `endstop worker`"
+        case _:
+            return f"Temporal answered {error.status.name.lower()}: {flat(error.message)}"
+
+
+def lacks_namespace(error: "RPCError") -> bool:
+    """Whether it is the namespace that was not found; Temporal tells it from a missing run by words alone."""
+    return "namespace" in error.message.lower()

@@ -50,7 +50,7 @@ async def runs(client: "Client", *, needs_human: bool) -> list[Listed]:
     query = f"WorkflowType = '{WORKFLOW}'"
     if needs_human:
         query += f" AND {ATTRIBUTE_STATUS} = 'needs_human' AND ExecutionStatus = 'Running'"
-    with rpc_errors("list"):
+    with rpc_errors("the list of runs"):
         return [_listed(found) async for found in client.list_workflows(query, limit=MAX_RUNS)]
 
 

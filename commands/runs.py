@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from activities.contract import CALL_MODEL
-from commands.connect import rpc_errors
+from commands.connect import lacks_namespace, rpc_errors
 from commands.refusals import Refused
 from ledger.journal import Entry, RunRecord, SetAside, read_journal
 from ledger.model import Frozen
@@ -106,11 +106,11 @@ async def describe(handle: "WorkflowHandle[Any, Any]") -> "WorkflowExecutionDesc
     """What Temporal says of the run; None where it does not know it."""
     from temporalio.service import RPCError, RPCStatusCode
 
-    with rpc_errors(handle.id):
+    with rpc_errors(f"run {handle.id!r}"):
         try:
             return await handle.describe(rpc_timeout=timedelta(seconds=QUERY_S))
         except RPCError as error:
-            if error.status is RPCStatusCode.NOT_FOUND:
+            if error.status is RPCStatusCode.NOT_FOUND and not lacks_namespace(error):
                 return None
             raise
 
@@ -145,7 +145,7 @@ async def _ask(handle: "WorkflowHandle[Any, Any]", query: str, *args: object) ->
     from temporalio.service import RPCError, RPCStatusCode
 
     unanswered = {RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED, RPCStatusCode.FAILED_PRECONDITION}
-    with rpc_errors(handle.id):
+    with rpc_errors(f"run {handle.id!r}"):
         try:
             return await handle.query(query, args=args, rpc_timeout=timedelta(seconds=QUERY_S))
         except (WorkflowQueryFailedError, WorkflowQueryRejectedError):

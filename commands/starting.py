@@ -67,7 +67,7 @@ async def start(things: Opened, request: Request) -> Started:
     run = request.run
     agent_ref = await things.store.put(request.agent.model_dump_json())
     task_ref = await things.store.put(request.task)
-    with rpc_errors(run):
+    with rpc_errors(f"run {run!r}"):
         try:
             handle = await things.client.start_workflow(
                 WORKFLOW,

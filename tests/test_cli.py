@@ -1,5 +1,6 @@
 """The command line: what it refuses, with which one line and exit code, before anything is started."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,9 @@ from click.testing import CliRunner, Result
 
 import cli
 from commands.server import free_port
+from ledger.journal import RunRecord
+from settings import load_settings
+from store import Store
 
 AGENT = """
 models = ["openai:gpt-5"]
@@ -158,13 +162,13 @@ def test_a_store_that_cannot_be_opened_is_named_and_nothing_is_started(folder: P
 @pytest.mark.parametrize("command", ["show", "journal", "transcript", "watch"])
 def test_a_run_that_nobody_knows_is_said_to_be_unknown(folder: Path, temporal_server: str, command: str) -> None:
     del folder
-    assert "no run 'nobody'" in refused(endstop(command, "nobody", "--address", temporal_server), 1)
+    assert "run 'nobody'" in refused(endstop(command, "nobody", "--address", temporal_server), 1)
 
 
 def test_answering_a_run_that_nobody_knows_is_refused(folder: Path, temporal_server: str) -> None:
     del folder
-    assert "no run 'nobody'" in refused(endstop("answer", "nobody", "retry", "--address", temporal_server), 1)
-    assert "no run 'nobody'" in refused(endstop("tell", "nobody", "pause", "--address", temporal_server), 1)
+    assert "run 'nobody'" in refused(endstop("answer", "nobody", "retry", "--address", temporal_server), 1)
+    assert "run 'nobody'" in refused(endstop("tell", "nobody", "pause", "--address", temporal_server), 1)
 
 
 def test_help_loads_neither_temporal_nor_sql_nor_a_provider() -> None:
@@ -177,3 +181,27 @@ def test_help_loads_neither_temporal_nor_sql_nor_a_provider() -> None:
     root = Path(cli.__file__).parent
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=root, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_namespace_that_does_not_exist_is_said_to_be_missing_not_the_run(folder: Path, temporal_server: str) -> None:
+    del folder
+    line = refused(endstop("show", "r", "--address", temporal_server, "--namespace", "nowhere"), 1)
+    assert "nowhere" in line
+    assert "--namespace" in line
+
+
+def test_a_run_that_temporal_no_longer_has_is_read_from_the_store(folder: Path, temporal_server: str) -> None:
+    async def keep() -> None:
+        store = await Store.open(load_settings().store_url)
+        await store.register_run("c1", "kept", "agent")
+        await store.write_journal("c1", [(1, RunRecord(at=1, what="began").model_dump(mode="json"))])
+        await store.write_journal("c1", [(2, RunRecord(at=9, what="completed").model_dump(mode="json"))])
+        await store.close()
+
+    asyncio.run(keep())
+    journal = endstop("journal", "kept", "--address", temporal_server)
+    assert journal.exit_code == 0
+    assert "the run completed" in journal.stdout
+    assert "Temporal no longer has this run" in journal.stderr
+    shown = endstop("show", "kept", "--address", temporal_server)
+    assert shown.stdout.startswith("kept  completed")

@@ -27,6 +27,7 @@ from simulator.script import Script
 from simulator.server import Simulator
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.timeout(600)  # a story takes a while on a busy machine
 EXAMPLE = ROOT / "examples" / "fix-tests"
 MARKER = "zebra-marker-4711 give one extra cent to some"
 STUCK = """

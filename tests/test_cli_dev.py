@@ -1,0 +1,120 @@
+"""`endstop dev`: what it starts, what it leaves alone, and that stopping it stops all of it."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from temporalio.client import Client
+
+import cli
+from commands import connect
+from commands.dev import has_keys, with_simulator
+from commands.server import free_port, taken
+from settings import load_settings
+
+ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.timeout(600)
+
+SCRIPT = """
+[[models.any]]
+kind = "text"
+text = "All done."
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [
+        name for name in os.environ if name.startswith(("TEMPORAL_", "ENDSTOP_")) or name.endswith("_API_KEY")
+    ]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(folder: Path) -> None:
+    (folder / "script.toml").write_text(SCRIPT)
+    (folder / "agent.toml").write_text('models = ["openai:any"]')
+    port, ui_port = free_port(), free_port()
+    address = ("--address", f"127.0.0.1:{port}")
+    command = [
+        sys.executable,
+        str(ROOT / "cli.py"),
+        "dev",
+        *address,
+        "--ui-port",
+        str(ui_port),
+        "--script",
+        "script.toml",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as dev:
+        assert dev.stdout
+        told = [dev.stdout.readline() for _ in range(3)]
+        ran = CliRunner().invoke(cli.main, ["start", "agent.toml", "--task", "hello", "--watch", *address])
+        dev.send_signal(signal.SIGINT)
+        assert dev.wait() == 0
+    assert ran.exit_code == 0, ran.stderr
+    assert "t1.c1.a1 openai:any answered" in ran.stdout
+    assert [f"127.0.0.1:{port}" in told[0], f"127.0.0.1:{ui_port}" in told[0]] == [True, True]
+    assert "no key is used, nothing is paid" in told[1]
+    assert not taken("127.0.0.1", port)
+    assert not taken("127.0.0.1", ui_port)
+
+
+def test_a_port_that_something_else_holds_is_said_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del folder
+    monkeypatch.setattr(connect, "CONNECT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = CliRunner().invoke(cli.main, ["dev", "--address", f"127.0.0.1:{port}"])
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert f"127.0.0.1:{port} is taken by something that is not a Temporal server" in line
+
+
+def test_a_server_elsewhere_is_not_replaced_by_one_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del folder
+    monkeypatch.setattr(connect, "CONNECT_S", 0.2)
+    done = CliRunner().invoke(cli.main, ["dev", "--address", "192.0.2.1:7233"])
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert "starts one on this machine only" in line
+
+
+def test_models_are_simulated_only_where_no_key_is_set(folder: Path) -> None:
+    del folder
+    assert not has_keys(load_settings(environ={}))
+    assert has_keys(load_settings(environ={"OPENAI_API_KEY": "k"}))
+
+
+def test_a_provider_that_needs_no_key_is_not_simulated(folder: Path) -> None:
+    (folder / "endstop.toml").write_text(
+        "[providers.local]\napi = 'openai-chat'\nbase_url = 'http://127.0.0.1:8080/v1'"
+    )
+    assert has_keys(load_settings(environ={}))
+
+
+def test_simulated_settings_name_the_same_things_and_send_no_real_key(folder: Path) -> None:
+    del folder
+    real = load_settings(environ={"OPENAI_API_KEY": "the-real-key"})
+    simulated = with_simulator(real, "http://127.0.0.1:9")
+    assert set(simulated.declared.providers) == set(real.declared.providers)
+    assert (simulated.store_url, simulated.task_queue) == (real.store_url, real.task_queue)
+    for provider in simulated.declared.providers.values():
+        assert provider.base_url.startswith("http://127.0.0.1:9")
+        assert provider.key
+        assert provider.key.get_secret_value() != "the-real-key"
+
+
+def test_the_development_server_knows_the_search_attributes_from_its_start(temporal_server: str) -> None:
+    async def query() -> list[str]:
+        client = await Client.connect(temporal_server)
+        return [run.id async for run in client.list_workflows("EndstopStatus = 'none' AND EndstopSpendUsd > 1000000")]
+
+    assert asyncio.run(query()) == []
