@@ -35,7 +35,7 @@ async def test_a_turn_of_one_call_and_one_tool_takes_at_most_three_kilobytes(sta
 
 async def test_neither_prompt_nor_answer_nor_error_nor_key_leaves_the_store(stage, tmp_path):  # FAULTS S1, A20
     marker = "zebra-marker"
-    error = {"kind": "status", "status": 401, "body": {"error": {"message": f"bad key {marker}", "type": "x"}}}
+    error = {"kind": "raw", "status": 401, "body": {"error": {"message": f"bad key {marker}", "type": "x"}}}
     answer = {"kind": "text", "text": f"{marker} said the model"}
     act = await stage({"models": {"gpt-5": [error], "claude-x": [answer]}})
     from store import Store
@@ -59,7 +59,7 @@ async def test_neither_prompt_nor_answer_nor_error_nor_key_leaves_the_store(stag
 
 
 async def test_a_run_that_needs_a_person_is_listed_and_says_in_the_web_ui_how_to_answer(stage, client):
-    act = await stage({"models": {"gpt-5": [{"kind": "status", "status": 401, "body": {}, "repeat": True}]}})
+    act = await stage({"models": {"gpt-5": [{"kind": "raw", "status": 401, "body": {}, "repeat": True}]}})
     run = await act.start({"models": ["openai:gpt-5"]})
     query = f'EndstopStatus="needs_human" AND EndstopIntervention="ModelsExhausted" AND WorkflowId="{run.id}"'
 
@@ -83,7 +83,7 @@ async def test_plain_temporal_commands_do_the_same(stage, temporal_server, tmp_p
     import sysconfig
 
     act = await stage(
-        {"models": {"gpt-5": [{"kind": "status", "status": 401, "body": {}}, {"kind": "text", "text": "the answer"}]}}
+        {"models": {"gpt-5": [{"kind": "raw", "status": 401, "body": {}}, {"kind": "text", "text": "the answer"}]}}
     )
 
     async def temporal(*args: str) -> str:

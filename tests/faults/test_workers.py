@@ -44,7 +44,7 @@ async def test_a_worker_killed_in_mid_call_loses_the_call_and_nothing_else(stage
 
 
 async def test_a_worker_killed_before_it_sent_anything_is_unknown_all_the_same(stage):  # FAULTS 3
-    limited = {"kind": "status", "status": 429, "headers": {"retry-after": "4"}, "body": {"error": {"message": "slow"}}}
+    limited = {"kind": "raw", "status": 429, "headers": {"retry-after": "4"}, "body": {"error": {"message": "slow"}}}
     act = await stage({"models": {"gpt-5": [limited, TEXT]}})
     run = await act.start(AGENT)
     await act.simulator.received(1)
