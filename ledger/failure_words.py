@@ -29,6 +29,7 @@ _QUIET: Final = _any(
     r"\s*+(?:"
     r"\[?(?:INFO|DEBUG|TRACE)\b",
     r"I\d{4} \d\d:\d\d",  # klog's INFO
+    r"\{(?=.*\"(?:level|severity)\": ?\"(?:info|debug|trace|notice)\")",
     r"[\u2713\u2714√✓✔]",
     r"ok\b",
     r"\d+(?:\.\d+)?%",
@@ -41,6 +42,11 @@ _QUIET: Final = _any(
     r"hint:|help:|note: (?:run with|this error originates)",
     r"For (?:more|further) information|Run with|See also|A complete log of this run",
     r"=== |exit status",
+    # commands that make echoes, and where gcc says which function it is in
+    r"(?:/\S+/)?(?:cc|c\+\+|gcc|g\+\+|clang|clang\+\+|ld|ar|rustc|javac|node|python\d?) ",
+    r"make(?:\[\d+\])?: (?:Entering|Leaving) ",
+    r"\S+: (?:In (?:member |static )?(?:function|constructor|lambda)|At (?:top level|global scope))",
+    r"In file included from |from \S+[:,]$",
     r"(?:-->|:::|┌─|╭─+\[|╭▸|╰──+|╵)",
     r".{0,60}ms: (?:Mark|Scav)",  # V8's garbage collector
     # HTTP headers that say nothing of the answer
@@ -54,7 +60,8 @@ _COUNTS: Final = _any(
     r"^\W*(?:(?:ERROR|WARN(?:ING)?)\W+)?"
     r"(?:found |generated |tests?(?: suites| files| run)?:? |total:? |result: |FAILED \(|failed:? )?"
     r"(?:\d+|no|some|one)\b[\w ,;/|()-]*\b"
-    r"(?:errors?|warnings?|fail(?:ed|ures?|ing)?|problems?|issues?|passed|passing|examples?|assertions|tests?|runs"
+    r"(?:(?-i:errors?|ERRORS)|warnings?|fail(?:ed|ures?|ing)?|problems?|issues?|passed|passing|examples?|assertions"
+    r"|tests?(?! +#)|runs"
     r"|violations|offenses?|incomplete|fixable)\b",
     r"^\s*+(?:Tests?|Test Suites|Snapshots|Time|Duration|Test Files|Start at|Ran all|Finished|Tests run)\b(?=[: ]).*\d",
     r"^\s*+Ran \d+ |\bFiles=\d|^Failed \d+/\d+",
@@ -69,7 +76,7 @@ _COUNTED: Final = (
     r"(?:pass(?:ed|ing)?|succeeded|fail(?:ed|ing|ures?)?|skip(?:ped)?|cancell?ed|ok|errors?|warnings?|tests?(?: cases)?"
     r"|total|todo|pending|ignored|assertions|changed)"
 )
-_TALLY: Final = _any(rf"\b\d+ (?:tests? )?{_COUNTED}\b", rf"\b{_COUNTED}\s*[:= ]\s*\d+")
+_TALLY: Final = _any(rf"\b\d+ (?:tests? )?{_COUNTED}\b", rf"\b{_COUNTED}(?:\s*[:=]\s*| )\d+")
 """One pair of a number and such a word may be a message; two are a summary."""
 
 _ADVISES: Final = _any(r"\s*+[|=]?\s*+=?\s*+(?:note|hint|help|info|debug|tip|suggestion)\s*+:")

@@ -173,6 +173,8 @@ _PATTERNS: Final = (
     ),
     _Mask(pattern=re.compile(r"(?<= )\d+:\d+(?:-\d+(?=$| )|(?=: ))"), put=""),
     _Mask(pattern=re.compile(r"\((?=[^()]*\d)[^()]*\b(?:seconds?|secs)\)"), put=""),
+    _Mask(pattern=re.compile(r"^\s*+(?:\d+/\d+ (?=Test\b)|\d+ - )|(?<=Test) +#\d+"), put=""),
+    _Mask(pattern=re.compile(r"(?<![\d:])\d\d:\d\d:\d\d[.,]\d+"), put="<time>"),
     _Mask(pattern=re.compile(r"^LINE \d+:"), put="LINE:"),
 )
 
@@ -195,7 +197,9 @@ def _limit(found: re.Match[str]) -> str:
     return f"{float(found[1]):.1e} {found[2]}"
 
 
-_DIGIT: Final = re.compile(r"\d")
+_VARIES: Final = re.compile(r"\d|/tmp/|/T/")
+"""What a line must hold before any row can match: most hold nothing of it."""
+
 _SET: Final = re.compile(r"\{([^{}\[\]()]*)\}")
 _ENUMERATION: Final = re.compile(r"(?<=: )[\w.'\"@/-]+(?:, [\w.'\"@/-]+)+$")
 
@@ -215,7 +219,7 @@ def compares_values(text: str) -> bool:
 
 def mask(text: str, at: datetime | None = None) -> str:
     """Replace what varies between runs in one line. Values that an assertion compares are kept."""
-    return _unordered(_masked(text, at) if _DIGIT.search(text) else text)
+    return _unordered(_masked(text, at) if _VARIES.search(text) else text)
 
 
 def _masked(text: str, at: datetime | None) -> str:

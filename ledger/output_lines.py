@@ -31,6 +31,7 @@ _PREFIX: Final = re.compile(
     r"^(?:==\d+== ?"  # valgrind, sanitizers
     r"|(?:#\d+ )?\d+\.\d{2,3} (?=\S)"  # BuildKit
     r"|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "  # klog
+    r"|\d{2,7} (?=(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b)"  # a logger's pid
     r"|##\[\w+\]|\[(?:ERROR|error|info|warn)\] ?"  # CI, Maven, sbt
     r"|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))"  # compose
 )
@@ -70,7 +71,13 @@ def _capped(output: str) -> str:
 def _without_root(text: str, root: str) -> str:
     if not root:
         return text
-    return text.replace(f"file://{root}/", "").replace(f"{root}/", "").replace(root, ".")
+    text = text.replace(f"file://{root}/", "").replace(f"{root}/", "").replace(root, ".")
+    name = root.rpartition("/")[2]
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "<checkout>", text) if _MADE_UP.match(name) else text
+
+
+_MADE_UP: Final = re.compile(r"(?=.*\d)[\w.-]{6,}$")
+"""A checkout's name with a digit in it was made up for a run; tools print it as their project's. Words stay words."""
 
 
 def _cut(line: str) -> str:

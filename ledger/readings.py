@@ -29,6 +29,9 @@ MAX_REST: Final = 60
 
 _TIERS: Final = {Severity.ERROR: Tier.ERROR, Severity.WARNING: Tier.WARNING}
 _ROW: Final = re.compile(r"^\s*+\d+(?::\d+)?(?=\s{2,}\S)")
+_CONTEXT_NUMBER: Final = re.compile(r"\d{3,}")
+"""Before the failing line a number is a pid, a time or a count of what went well."""
+
 _SECTION: Final = re.compile(r"# (?:Subtest: )?([^\d\s].*)$")
 
 
@@ -129,7 +132,8 @@ def _said(lines: Sequence[str], index: int, floor: int, mask: Mask) -> Found | N
     if severity is None:
         return None
     end = index + 1 if severity == Severity.COUNT else block_end(lines, index, paragraph=True)
-    block = lines[_lead(lines, index, floor) : end]
+    lead = [_CONTEXT_NUMBER.sub("#", mask(line)) for line in lines[_lead(lines, index, floor) : index]]
+    block = [*lead, *lines[index:end]]
     place = next((path for line in block[1:] if (path := place_in(line))), "")
     message, source, frames = condense(block, mask)
     item = Item(kind="line", place=mask(place), message=message, source=source, frames=frames)
