@@ -34,6 +34,7 @@ STUCK = """
 models = ["openai:stuck"]
 name = "stuck"
 """
+STEP = {"kind": "tool_calls", "calls": [{"name": "no_such_tool"}]}
 KEYS = {"OPENAI_API_KEY": "key-marker-0815", "ANTHROPIC_API_KEY": "key-marker-0815"}
 
 
@@ -58,9 +59,9 @@ class Models:
         self._simulator = self._wait(Simulator(script).__aenter__())
         self.url = self._simulator.url
 
-    def expect_one_more(self) -> int:
-        """The number of requests after the next one."""
-        return len(self._simulator.requests) + 1
+    def expect_two_more(self) -> int:
+        """The number of requests after the next two: a model that is stuck answers its first."""
+        return len(self._simulator.requests) + 2
 
     def wait_for(self, count: int) -> None:
         self._wait(self._simulator.received(count))
@@ -127,7 +128,7 @@ def stage(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("cli") / "example"))
     (folder / "stuck.toml").write_text(STUCK)
     script = Script.load(EXAMPLE / "script.toml").model_dump()
-    script["models"] = {**script["models"], "stuck": [{"kind": "hang", "repeat": True}]}
+    script["models"] = {**script["models"], "stuck": [STEP, {"kind": "hang", "repeat": True}]}
     models = Models(Script.parse(script))
     settings = (folder / "endstop.toml").read_text()
     for vendor in ("https://api.openai.com", "https://api.anthropic.com"):
@@ -304,19 +305,19 @@ def test_neither_task_nor_guidance_nor_key_is_in_history_or_journal(story: Story
 
 
 def test_an_attempt_in_flight_at_termination_is_shown_as_unknown(stage: Stage) -> None:
-    count = stage.models.expect_one_more()
+    count = stage.models.expect_two_more()
     stage.endstop("start", "stuck.toml", "--task", "x", "--id", "cut-off")
     stage.models.wait_for(count)
     stage.ask("cut-off", lambda handle: handle.terminate())
     shown = stage.endstop("show", "cut-off", "-o", "json")
     assert shown.json["state"] == "terminated"
-    assert shown.json["unfinished"] == [{"id": "1.1.1", "target": "openai:stuck"}]
+    assert shown.json["unfinished"] == [{"id": "2.1.1", "target": "openai:stuck"}]
     journal = stage.endstop("journal", "cut-off")
-    assert "t1.c1.a1 openai:stuck was under way and never ended: outcome unknown" in journal.out
+    assert "t2.c1.a1 openai:stuck was under way and never ended: outcome unknown" in journal.out
 
 
 def test_leaving_a_watch_leaves_the_run_going_and_a_stop_ends_it_with_who_and_why(stage: Stage) -> None:
-    count = stage.models.expect_one_more()
+    count = stage.models.expect_two_more()
     stage.endstop("start", "stuck.toml", "--task", "x", "--id", "told")
     stage.models.wait_for(count)
     watch = stage.begin("watch", "told")
