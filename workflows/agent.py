@@ -20,11 +20,22 @@ with workflow.unsafe.imports_passed_through():
     from ledger.journal import RefusedRecord, RunRecord
     from ledger.ledger import Ledger, Moment, Refusal, Step, cancel, decide, direct, resolve
     from ledger.outcomes import Began, Fact, ToolsRan, Trip
-    from workflows import carrying_out, messages, showing
     from workflows.carried import Carried, RunInput, read_input
+    from workflows.carrying_out import append, call_model, prepare, read_answer, run_gates, run_tools
     from workflows.inbound import read_message
+    from workflows.messages import (
+        QUERY_INTERVENTION,
+        QUERY_JOURNAL,
+        QUERY_LEDGER,
+        QUERY_STATUS,
+        SIGNAL_INTERVENE,
+        UPDATE_ANSWER,
+        Asked,
+        RunResult,
+        Status,
+    )
     from workflows.notebook import Notebook
-    from workflows.showing import Display
+    from workflows.showing import Display, asked_of, event, run_status, status_of
     from workflows.waiting import wait_for_person, wait_until
 
 Landed = TypeVar("Landed")
@@ -55,7 +66,7 @@ class AgentWorkflow:
 
     # ---- what people send
 
-    @workflow.signal(name=messages.SIGNAL_INTERVENE, description='Answer or direct the run: "retry" or {"answer": ...}')
+    @workflow.signal(name=SIGNAL_INTERVENE, description='Answer or direct the run: "retry" or {"answer": ...}')
     def intervene(self, *sent: Any) -> None:  # noqa: ANN401 - any payload is taken and validated inside
         """Take a person's word. A bad one is refused with its reason in the journal and changes nothing."""
         if self._ledger.doing is None:
@@ -72,7 +83,7 @@ class AgentWorkflow:
         """A signal of another name is recorded as refused."""
         self._refused("malformed")
 
-    @workflow.update(name=messages.UPDATE_ANSWER, description="Answer the open intervention; refused at once if unfit")
+    @workflow.update(name=UPDATE_ANSWER, description="Answer the open intervention; refused at once if unfit")
     def answer(self, *sent: Any) -> dict[str, Any]:  # noqa: ANN401
         """Take an answer. Its validator has refused what does not fit, so that it leaves no trace."""
         word = read_message(sent, "update")
@@ -80,7 +91,7 @@ class AgentWorkflow:
         if isinstance(step, Refusal):
             raise ApplicationError(step.text, type=step.reason, non_retryable=True)
         self._apply(step)
-        return {"accepted": True, "status": showing.run_status(self._ledger.doing)}
+        return {"accepted": True, "status": run_status(self._ledger.doing)}
 
     @answer.validator
     def check_answer(self, *sent: Any) -> None:  # noqa: ANN401
@@ -91,25 +102,25 @@ class AgentWorkflow:
 
     # ---- what people ask
 
-    @workflow.query(name=messages.QUERY_STATUS, description="Where the run stands")
+    @workflow.query(name=QUERY_STATUS, description="Where the run stands")
     def status(self) -> dict[str, Any]:
         """A `Status`."""
         return self._status().model_dump(mode="json")
 
-    @workflow.query(name=messages.QUERY_INTERVENTION, description="The open question, or null")
+    @workflow.query(name=QUERY_INTERVENTION, description="The open question, or null")
     def intervention(self) -> dict[str, Any] | None:
         """An `Asked`, or None."""
         asked = self._asked()
         return asked.model_dump(mode="json") if asked else None
 
-    @workflow.query(name=messages.QUERY_LEDGER, description="The whole ledger")
+    @workflow.query(name=QUERY_LEDGER, description="The whole ledger")
     def ledger(self) -> dict[str, Any]:
         """The ledger as it is carried, and the attempt in flight."""
         now = self._ledger.doing
         flying = {"id": now.id, "target": str(now.target), "since": self._since} if isinstance(now, CallModel) else None
         return {**self._ledger.model_dump(mode="json"), "in_flight": flying}
 
-    @workflow.query(name=messages.QUERY_JOURNAL, description='The newest records; {"after": seq, "limit": n} to page')
+    @workflow.query(name=QUERY_JOURNAL, description='The newest records; {"after": seq, "limit": n} to page')
     def journal(self, page: Any = None) -> dict[str, Any]:  # noqa: ANN401
         """A `JournalPage`."""
         return self._notebook.page(page).model_dump(mode="json")
@@ -124,7 +135,7 @@ class AgentWorkflow:
             order = Prepare(
                 run=info.first_execution_run_id, workflow_id=info.workflow_id, agent=given.agent, task=given.task
             )
-            prepared = await carrying_out.prepare(order)
+            prepared = await prepare(order)
             self._prepare(prepared, prepared.conversation)
             self._apply(decide(self._ledger, Began(), self._moment()))
         early, self._unread = self._unread, []
@@ -157,7 +168,7 @@ class AgentWorkflow:
             case RunTools():
                 return await self._run_tools(decision)
             case RunGates():
-                return await self._flying(carrying_out.run_gates(self._started(), decision, self._conversation))
+                return await self._flying(run_gates(self._started(), decision, self._conversation))
             case Wait():
                 return await wait_until(decision, self._interrupted)
             case Ask():
@@ -172,14 +183,14 @@ class AgentWorkflow:
         prepared = self._started()
         if decision.notes:
             order = Append(conversation=self._conversation, agent_ref=prepared.agent_ref, notes=decision.notes)
-            self._conversation = await carrying_out.append(order)
+            self._conversation = await append(order)
         iteration = self._ledger.turn.iteration
-        call = carrying_out.call_model(prepared, decision, self._ledger.stage, self._conversation, iteration)
+        call = call_model(prepared, decision, self._ledger.stage, self._conversation, iteration)
         trip, self._conversation = await self._flying(call)
         return trip
 
     async def _run_tools(self, decision: RunTools) -> ToolsRan:
-        tools = carrying_out.run_tools(self._started(), decision, self._ledger.stage, self._conversation)
+        tools = run_tools(self._started(), decision, self._ledger.stage, self._conversation)
         ran, self._conversation = await self._flying(tools)
         return ran
 
@@ -213,8 +224,8 @@ class AgentWorkflow:
         prepared = self._started()
         answer = None
         if prepared.inline and decision.status == "completed":
-            answer = await carrying_out.read_answer(self._conversation)
-        return messages.RunResult(
+            answer = await read_answer(self._conversation)
+        return RunResult(
             status=decision.status,
             answer=answer,
             conversation=self._conversation,
@@ -243,18 +254,18 @@ class AgentWorkflow:
         self._display.show(self._status(), self._asked())
         if self._ledger.stopping and self._in_flight:
             self._in_flight.cancel()
-        workflow.logger.info("ledger.decided", extra=showing.event(step))
+        workflow.logger.info("ledger.decided", extra=event(step))
 
     def _refused(self, reason: str) -> None:
         """A signal's sender is gone: its refusal is told by the journal."""
         self._notebook.note((RefusedRecord(at=int(workflow.time()), door="signal", reason=reason),))
 
-    def _asked(self) -> messages.Asked | None:
+    def _asked(self) -> Asked | None:
         opened = self._ledger.open
-        return showing.asked_of(opened.open) if opened else None
+        return asked_of(opened.open) if opened else None
 
-    def _status(self) -> messages.Status:
-        return showing.status_of(
+    def _status(self) -> Status:
+        return status_of(
             self._ledger,
             self._prepared.plan if self._prepared else None,
             since=self._since,

@@ -1,0 +1,65 @@
+"""Runs that are under way survive a deploy: stored histories replay, and a ledger that decides otherwise is noticed."""
+
+from pathlib import Path
+
+import pytest
+from temporalio.client import WorkflowHistory
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Replayer
+from temporalio.workflow import NondeterminismError
+
+from ledger import calls
+from workflows import carrying_out
+from workflows.agent import AgentWorkflow
+
+HISTORIES = sorted((Path(__file__).parent.parent / "histories").glob("*.json"))
+
+
+def history(path: Path) -> WorkflowHistory:
+    return WorkflowHistory.from_json(path.stem, path.read_text())
+
+
+async def replay(path: Path) -> None:
+    replayer = Replayer(workflows=[AgentWorkflow], data_converter=pydantic_data_converter)
+    await replayer.replay_workflow(history(path))
+
+
+def stored(name: str) -> Path:
+    return next(path for path in HISTORIES if path.stem == name)
+
+
+def test_there_is_a_history_of_every_kind_of_run():
+    assert {path.stem for path in HISTORIES} >= {
+        "plain",
+        "tools",
+        "failover",
+        "escalated",
+        "guided",
+        "paused",
+        "stages",
+        "stopped",
+        "cancelled",
+    }
+
+
+@pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
+async def test_a_stored_history_replays(path):
+    await replay(path)
+
+
+async def test_a_ledger_that_moves_to_another_target_is_noticed(monkeypatch):  # FAULTS 38
+    monkeypatch.setattr(calls.Chain, "first", lambda chain, turn: chain.targets[0])
+    with pytest.raises(NondeterminismError):
+        await replay(stored("failover"))
+
+
+async def test_a_ledger_that_retries_what_it_gave_up_is_noticed(monkeypatch):
+    monkeypatch.setattr(calls, "_retry", lambda *_: None)
+    with pytest.raises(NondeterminismError):
+        await replay(stored("failover"))
+
+
+async def test_records_of_another_version_are_noticed(monkeypatch):
+    monkeypatch.setattr(carrying_out, "RECORD_VERSION", "0")
+    with pytest.raises(NondeterminismError):
+        await replay(stored("plain"))

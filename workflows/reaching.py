@@ -1,0 +1,70 @@
+"""Reaching a run from outside: who waits for a person, asking a run, answering it. Through a Temporal client.
+
+For every door (the command line, the inbox). No workflow imports it. Errors of the connection itself pass through as
+Temporal's `RPCError`; how they are told to a person is the door's.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final, Literal
+
+from temporalio.client import (
+    WorkflowHandle,
+    WorkflowQueryFailedError,
+    WorkflowQueryRejectedError,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.contract import ATTRIBUTE_STATUS, WORKFLOW
+from ledger.model import Frozen
+from workflows.messages import UPDATE_ANSWER
+
+QUERY_S: Final = 5.0
+"""Seconds that a query may take; a worker answers in milliseconds."""
+ANSWER_S: Final = 20.0
+"""Seconds that an answer may take to be taken; a worker does it in milliseconds."""
+
+NEEDS_HUMAN: Final = (
+    f"WorkflowType = '{WORKFLOW}' AND {ATTRIBUTE_STATUS} = 'needs_human' AND ExecutionStatus = 'Running'"
+)
+"""The runs that wait for a person now: a closed run keeps its attributes, so the execution's own status counts too."""
+
+_UNANSWERED: Final = frozenset(
+    {RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED, RPCStatusCode.FAILED_PRECONDITION}
+)
+
+
+class NotTaken(Frozen):
+    """An answer that changed nothing, as far as can be told."""
+
+    why: Literal["refused", "unanswered"]
+    """refused: by the run; unanswered: nobody said anything in time, and it may still be taken."""
+    reason: str
+    """The run's own words, on one line; "" where nobody answered."""
+
+
+async def ask(handle: WorkflowHandle[Any, Any], query: str, *args: object) -> Any:  # noqa: ANN401 - JSON
+    """Ask the workflow; None where nobody answers, or where the run broke before it could."""
+    try:
+        return await handle.query(query, args=args, rpc_timeout=timedelta(seconds=QUERY_S))
+    except (WorkflowQueryFailedError, WorkflowQueryRejectedError):
+        return None
+    except RPCError as error:
+        if error.status in _UNANSWERED:
+            return None
+        raise
+
+
+async def answer(handle: WorkflowHandle[Any, Any], message: Mapping[str, Any]) -> NotTaken | None:
+    """Send update `answer`; None: it was taken."""
+    try:
+        await handle.execute_update(UPDATE_ANSWER, dict(message), rpc_timeout=timedelta(seconds=ANSWER_S))
+    except WorkflowUpdateFailedError as error:
+        reason = error.cause.message if isinstance(error.cause, ApplicationError) else str(error.cause)
+        return NotTaken(why="refused", reason=" ".join(reason.split()))
+    except WorkflowUpdateRPCTimeoutOrCancelledError:
+        return NotTaken(why="unanswered", reason="")
+    return None
