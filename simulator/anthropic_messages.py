@@ -13,6 +13,8 @@ from simulator.dialect import (
     Ask,
     Envelope,
     Problem,
+    arguments_of,
+    calls_of,
     messages_of,
     newest_text,
     pieces,
@@ -20,6 +22,7 @@ from simulator.dialect import (
     usage_of,
 )
 from simulator.replies import ErrorWord, Text, ToolCall, ToolCalls, Usage
+from simulator.signatures import seal
 
 ERRORS: Final[Mapping[ErrorWord, tuple[int, str, str]]] = {
     "rate_limited": (
@@ -77,17 +80,21 @@ class AnthropicMessages:
         return headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
 
     def read(self, path: str, body: Mapping[str, JsonValue], size: int) -> Ask:  # noqa: ARG002 - other APIs name the model in the path
+        thinking = body.get("thinking")
         return Ask(
             model=text_field(body, "model"),
             stream=body.get("stream") is True,
             newest=newest_text(messages_of(body)),
             size=size,
+            thinking=isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive"),
         )
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
-        content: list[JsonValue] = [{"type": "text", "text": answer.text}] if answer.text else []
-        if isinstance(answer, ToolCalls):
-            content += [{**_tool_use(call, token, i), "input": _input(call)} for i, call in enumerate(answer.calls)]
+        content: list[JsonValue] = [_thinking(answer.thinking)] if answer.thinking and ask.thinking else []
+        content += [{"type": "text", "text": answer.text}] if answer.text else []
+        content += [
+            {**_tool_use(call, token, i), "input": arguments_of(call)} for i, call in enumerate(calls_of(answer))
+        ]
         return {
             **_message(ask, token),
             "content": content,
@@ -101,7 +108,7 @@ class AnthropicMessages:
         yield _event(
             "message_start", message={**_message(ask, token), "usage": {**_counts(started), "service_tier": "standard"}}
         )
-        for index, (block, deltas) in enumerate(_blocks(answer, token)):
+        for index, (block, deltas) in enumerate(_blocks(ask, answer, token)):
             yield _event("content_block_start", index=index, content_block=block)
             if index == 0:
                 yield _event("ping")
@@ -121,7 +128,7 @@ class AnthropicMessages:
             body={"type": "error", "error": error, "request_id": f"req_{token}"},
         )
 
-    def error_event(self, problem: Problem, token: str) -> bytes:
+    def error_event(self, problem: Problem, token: str, events_before: int = 0) -> bytes:  # noqa: ARG002 - events of this API have no number
         return _frame("error", self.error(problem, token).body)
 
 
@@ -155,24 +162,27 @@ def _tool_use(call: ToolCall, token: str, index: int) -> dict[str, JsonValue]:
     return {"type": "tool_use", "id": call.id or f"toolu_{token}_{index}", "name": call.name, "input": {}}
 
 
-def _input(call: ToolCall) -> JsonValue:
-    """The arguments as an object; malformed ones as text, for a plain answer has no other way to say them."""
-    try:
-        parsed: JsonValue = json.loads(call.arguments)
-    except ValueError:
-        return call.arguments
-    return parsed
+def _thinking(thought: str) -> JsonValue:
+    return {"type": "thinking", "thinking": thought, "signature": seal("anthropic", thought)}
 
 
-def _blocks(answer: Text | ToolCalls, token: str) -> Iterator[tuple[JsonValue, list[JsonValue]]]:
+def _blocks(ask: Ask, answer: Text | ToolCalls, token: str) -> Iterator[tuple[JsonValue, list[JsonValue]]]:
+    if answer.thinking and ask.thinking:
+        yield {"type": "thinking", "thinking": "", "signature": ""}, _thinking_deltas(answer)
     if answer.text:
         texts: list[JsonValue] = [{"type": "text_delta", "text": piece} for piece in pieces(answer.text, answer.chunks)]
         yield {"type": "text", "text": ""}, texts
-    if isinstance(answer, ToolCalls):
-        for index, call in enumerate(answer.calls):
-            parts = ["", *pieces(call.arguments, answer.chunks)]
-            deltas: list[JsonValue] = [{"type": "input_json_delta", "partial_json": part} for part in parts]
-            yield _tool_use(call, token, index), deltas
+    for index, call in enumerate(calls_of(answer)):
+        parts = ["", *pieces(call.arguments, answer.chunks)]
+        deltas: list[JsonValue] = [{"type": "input_json_delta", "partial_json": part} for part in parts]
+        yield _tool_use(call, token, index), deltas
+
+
+def _thinking_deltas(answer: Text | ToolCalls) -> list[JsonValue]:
+    thoughts: list[JsonValue] = [
+        {"type": "thinking_delta", "thinking": piece} for piece in pieces(answer.thinking, answer.chunks)
+    ]
+    return [*thoughts, {"type": "signature_delta", "signature": seal("anthropic", answer.thinking)}]
 
 
 def _counts(usage: Usage) -> dict[str, JsonValue]:

@@ -35,6 +35,9 @@ BLOCK: Final = 65_536
 Complete = Text | ToolCalls | Error | Raw | Huge | ErrorInStream | Drip
 """The replies that end as HTTP wants it, whatever they say."""
 
+FIRST_ERROR: Final = 300
+"""The lowest status that HTTP clients take for a failure."""
+
 GZIP: Final = 31
 """zlib's window argument for the gzip format."""
 
@@ -49,7 +52,8 @@ class Delivery:
     token: str
 
     async def start(self, status: int, content_type: str, headers: Mapping[str, str] | None = None) -> None:
-        request_id = {self.dialect.request_id_header: f"req_{self.token}"}
+        named = self.dialect.request_id_header
+        request_id = {named: f"req_{self.token}"} if named else {}
         await self.wire.start(status, {"content-type": content_type, **request_id, **(headers or {})})
 
     async def start_answer(self) -> None:
@@ -130,6 +134,11 @@ async def _plain(to: Delivery, status: int, headers: Mapping[str, str], body: by
 async def _error(reply: Error, to: Delivery) -> None:
     problem = to.problem(reply.error, reply.message, reply.retry_after_s)
     envelope = to.dialect.error(problem, to.token)
+    if envelope.status < FIRST_ERROR and to.ask.stream:
+        await to.start_answer()
+        await to.wire.write(to.dialect.error_event(problem, to.token))
+        await to.wire.finish()
+        return
     wait = {} if reply.retry_after_s is None else {"retry-after": f"{reply.retry_after_s:g}"}
     await _plain(to, envelope.status, {**wait, **reply.headers}, _encoded(envelope.body))
 
@@ -142,7 +151,7 @@ async def _error_in_stream(reply: ErrorInStream, to: Delivery) -> None:
         return
     await to.start_answer()
     await _first_parts(to, reply.answer, reply.after_events)
-    await to.wire.write(to.dialect.error_event(problem, to.token))
+    await to.wire.write(to.dialect.error_event(problem, to.token, reply.after_events))
     await to.wire.finish()
 
 

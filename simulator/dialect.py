@@ -1,16 +1,17 @@
 """What a vendor's API must tell the simulator to be spoken: the Protocol and the values it exchanges.
 
-One module per API implements it (`openai_chat`, `anthropic_messages`); `routing` lists them. Nothing here opens
-a socket or knows a script.
+One module per API implements it (`openai_chat`, `gemini`, …); `routing` lists them. Nothing here opens a socket or
+knows a script.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from simulator.replies import ErrorWord, Text, ToolCalls, Usage
+from simulator.replies import ErrorWord, Text, ToolCall, ToolCalls, Usage
 
 BYTES_PER_TOKEN = 4
 """The usual rule of thumb for English text; only for replies whose script gives no usage."""
@@ -26,13 +27,20 @@ class AskError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What a request asks for. `newest`: the text of all after the model's last answer; `size`: the body's bytes."""
+    """What a request asks for. `newest`: the text of all after the model's last answer; `size`: the body's bytes.
+
+    `thinking`: it wants to be shown what the model thinks. `sealed`: it wants that encrypted, to send it back.
+    `stored`: it lets the vendor keep the answer, so that later requests may name its parts.
+    """
 
     model: str
     stream: bool
     newest: str
     size: int
     usage_in_stream: bool = True
+    thinking: bool = False
+    sealed: bool = False
+    stored: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,14 +55,17 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Envelope:
-    """An error as the vendor sends it."""
+    """An error as the vendor sends it; a status below 300 says that it comes as an answer, streamed if asked."""
 
     status: int
     body: JsonValue
 
 
 class Dialect(Protocol):
-    """One API of one vendor. `token` is unique to the request: ids of the answer are made from it."""
+    """One API of one vendor. `token` is unique to the request: ids of the answer are made from it.
+
+    `request_id_header` is empty where the vendor has none. `events_before` counts what was sent before an error.
+    """
 
     name: str
     request_id_header: str
@@ -71,7 +82,7 @@ class Dialect(Protocol):
 
     def error(self, problem: Problem, token: str) -> Envelope: ...
 
-    def error_event(self, problem: Problem, token: str) -> bytes: ...
+    def error_event(self, problem: Problem, token: str, events_before: int = 0) -> bytes: ...
 
 
 def text_field(body: Mapping[str, JsonValue], name: str) -> str:
@@ -99,20 +110,21 @@ def newest_text(messages: list[Mapping[str, JsonValue]], answered_by: str = "ass
         if message.get("role") == answered_by:
             break
         if message.get("role") not in ("system", "developer"):
-            tail.append(_flat(message.get("content")))
+            tail.append(flat(message.get("content")))
     return "\n".join(reversed(tail))
 
 
-def _flat(content: JsonValue) -> str:
+def flat(content: JsonValue) -> str:
+    """All text of a content, whatever it is nested in."""
     match content:
         case str():
             return content
         case list():
-            return "\n".join(_flat(part) for part in content)
+            return "\n".join(flat(part) for part in content)
         case {"text": str(text)}:
             return text
-        case {"content": nested}:  # a tool result of Anthropic holds blocks of its own
-            return _flat(nested)
+        case {"content": nested} | {"output": nested} | {"parts": nested}:  # a result of a tool, a turn
+            return flat(nested)
         case _:
             return ""
 
@@ -124,11 +136,29 @@ def usage_of(ask: Ask, answer: Text | ToolCalls) -> Usage:
     written = len(answer.text.encode())
     if isinstance(answer, ToolCalls):
         written += sum(len(call.name) + len(call.arguments.encode()) for call in answer.calls)
-    return Usage(input_tokens=_tokens(ask.size), output_tokens=_tokens(written))
+    thought = _tokens(len(answer.thinking.encode()))
+    return Usage(
+        input_tokens=max(1, _tokens(ask.size)),
+        output_tokens=max(1, _tokens(written)) + thought,
+        reasoning_tokens=thought,
+    )
 
 
 def _tokens(size: int) -> int:
-    return max(1, -(-size // BYTES_PER_TOKEN))
+    return -(-size // BYTES_PER_TOKEN)
+
+
+def calls_of(answer: Text | ToolCalls) -> tuple[ToolCall, ...]:
+    return answer.calls if isinstance(answer, ToolCalls) else ()
+
+
+def arguments_of(call: ToolCall) -> JsonValue:
+    """The arguments as JSON; malformed ones as the text they are."""
+    try:
+        parsed: JsonValue = json.loads(call.arguments)
+    except ValueError:
+        return call.arguments
+    return parsed
 
 
 def pieces(text: str, count: int) -> Iterator[str]:

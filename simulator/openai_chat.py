@@ -14,6 +14,7 @@ from simulator.dialect import (
     Ask,
     Envelope,
     Problem,
+    calls_of,
     messages_of,
     newest_text,
     pieces,
@@ -123,6 +124,7 @@ class OpenAIChat:
             "content": answer.text or (None if isinstance(answer, ToolCalls) else ""),
             "refusal": None,
             "annotations": [],
+            **({"reasoning_content": answer.thinking} if answer.thinking else {}),
         }
         if isinstance(answer, ToolCalls):
             message["tool_calls"] = [_call(call, token, i) for i, call in enumerate(answer.calls)]
@@ -158,7 +160,7 @@ class OpenAIChat:
             body={"error": {"message": message, "type": kind, "param": param, "code": code}},
         )
 
-    def error_event(self, problem: Problem, token: str) -> bytes:
+    def error_event(self, problem: Problem, token: str, events_before: int = 0) -> bytes:  # noqa: ARG002 - events of this API have no number
         return _data(self.error(problem, token).body)
 
 
@@ -193,14 +195,15 @@ def _chunk(delta: JsonValue, finish: str | None) -> JsonValue:
 def _deltas(answer: Text | ToolCalls, token: str) -> Iterator[JsonValue]:
     has_text = bool(answer.text) or isinstance(answer, Text)
     yield {"role": "assistant", "content": "" if has_text else None, "refusal": None}
+    for piece in pieces(answer.thinking, answer.chunks):
+        yield {"reasoning_content": piece}
     for piece in pieces(answer.text, answer.chunks):
         yield {"content": piece}
-    if isinstance(answer, ToolCalls):
-        for index, call in enumerate(answer.calls):
-            opened = ToolCall(name=call.name, arguments="", id=call.id)
-            yield {"tool_calls": [{"index": index, **_call(opened, token, index)}]}
-            for piece in pieces(call.arguments, answer.chunks):
-                yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+    for index, call in enumerate(calls_of(answer)):
+        opened = ToolCall(name=call.name, arguments="", id=call.id)
+        yield {"tool_calls": [{"index": index, **_call(opened, token, index)}]}
+        for piece in pieces(call.arguments, answer.chunks):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
 def _usage(usage: Usage) -> JsonValue:
@@ -210,7 +213,7 @@ def _usage(usage: Usage) -> JsonValue:
         "total_tokens": usage.input_tokens + usage.output_tokens,
         "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, "audio_tokens": 0},
         "completion_tokens_details": {
-            "reasoning_tokens": 0,
+            "reasoning_tokens": usage.reasoning_tokens,
             "audio_tokens": 0,
             "accepted_prediction_tokens": 0,
             "rejected_prediction_tokens": 0,

@@ -57,16 +57,21 @@ JsonText = Annotated[str, BeforeValidator(_as_json_text)]
 
 
 class Usage(Frozen):
-    """Token counts. `input_tokens` holds all of the input, `cached_tokens` the part of it read from a cache."""
+    """Token counts. Of all `input_tokens`, `cached_tokens` came from a cache; of all `output_tokens`, `reasoning_tokens`
+    went into thinking.
+    """
 
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)
     cached_tokens: int = Field(default=0, ge=0)
+    reasoning_tokens: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
-    def _cache_is_part_of_the_input(self) -> Self:
+    def _parts_are_no_more_than_the_whole(self) -> Self:
         if self.cached_tokens > self.input_tokens:
             raise ValueError("cached_tokens is a part of input_tokens and cannot be more")
+        if self.reasoning_tokens > self.output_tokens:
+            raise ValueError("reasoning_tokens is a part of output_tokens and cannot be more")
         return self
 
 
@@ -97,10 +102,13 @@ class Answer(ReplyBase):
 
     `chunks`: in how many pieces each text (and each call's arguments) is streamed. `event_delay_s`: wait before
     each event but the first. `usage`: without it one token per 4 bytes is counted. `finish_reason`: stop, length,
-    tool_calls and content_filter become the vendor's word, any other value is sent as it is.
+    tool_calls and content_filter become the vendor's word, any other value is sent as it is. `thinking`: what the
+    model thought before it answered, signed by the vendor where it signs; shown to requests that ask to see it, as
+    the vendors do, and always in chat completions (`reasoning_content`, as DeepSeek and vLLM have it).
     """
 
     text: str = ""
+    thinking: str = ""
     chunks: PositiveInt = 3
     event_delay_s: Seconds = 0
     usage: Usage | None = None

@@ -4,9 +4,11 @@ from typing import Final
 
 from simulator.anthropic_messages import AnthropicMessages
 from simulator.dialect import Dialect
+from simulator.gemini import Gemini
 from simulator.openai_chat import OpenAIChat
+from simulator.openai_responses import OpenAIResponses
 
-DIALECTS: Final[tuple[Dialect, ...]] = (OpenAIChat(), AnthropicMessages())
+DIALECTS: Final[tuple[Dialect, ...]] = (OpenAIChat(), OpenAIResponses(), AnthropicMessages(), Gemini())
 
 
 def dialect_for(method: str, path: str) -> Dialect | None:

@@ -17,7 +17,7 @@ from simulator import Text, ToolCall, ToolCalls, Usage
 from simulator.dialect import Ask
 from simulator.routing import DIALECTS
 
-OPENAI, ANTHROPIC = DIALECTS
+OPENAI, _, ANTHROPIC, _ = DIALECTS
 ASK = Ask(model="m", stream=True, newest="", size=40)
 PARIS = Text(text="Paris, la ville lumière", usage=Usage(input_tokens=30, output_tokens=9, cached_tokens=20))
 TWO_CALLS = ToolCalls(
