@@ -111,6 +111,14 @@ KEYS: Final = (
         ),
         statuses=(*_REQUEST, "500"),
     ),
+    Row(
+        rule="key.unset", source="https://github.com/Alishahryar1/free-claude-code/issues/91", kind=K.AUTH,
+        phrases=(
+            "api key is not set", "api key not set", "api key is not configured", "api key not configured",
+            "no api key", "missing api key", "api key is missing", "api key is required",
+        ),
+        statuses=("424", "5xx"),
+    ),
 )  # fmt: skip
 
 NAMED: Final = (
@@ -149,7 +157,8 @@ NAMED: Final = (
             "model * not deployed", "model * not enabled", "model * not been enabled", "model * not activated",
             "model * not open", "model * is disabled", "model * not allowed", "model * could not be found",
             "model * requires more system memory", "model requires more system memory", "model id * invalid",
-            "model identifier", "no endpoints found", "no allowed providers", "no available channel",
+            "model identifier", "no endpoints found", "no endpoints available", "no available model endpoints",
+            "no allowed providers", "no available channel",
             "no access to model", "access to the model", "access to this model", "access to model",
             "access the model", "access model", "allowed to use publisher model", "deployment * does not exist",
             "deployment * not found", "try pulling", "pull the model", "endpoint is paused", "is not a chat model",

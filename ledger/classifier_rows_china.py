@@ -17,6 +17,8 @@ _ARK: Final = "https://www.volcengine.com/docs/82379/1299023"
 _SILICON: Final = "https://docs.siliconflow.cn/en/faqs/error-code"
 _QIANFAN: Final = "https://cloud.baidu.com/doc/WENXINWORKSHOP/s/tlmyncueh"
 _HUNYUAN: Final = "https://cloud.tencent.com/document/product/1729/101843"
+_IFLYTEK: Final = ("spark", "iflytek", "xunfei", "xfyun")
+_SPARK: Final = "https://www.xfyun.cn/doc/spark/Web.html"
 
 CHINA: Final = (
     Row(rule="zhipu.balance", source=_ZAI, kind=K.BILLING, providers=_ZHIPU, codes=("1113", "1309", "1311")),
@@ -173,5 +175,28 @@ CHINA: Final = (
     Row(
         rule="hunyuan.busy", source=_HUNYUAN, kind=K.OVERLOADED,
         codes=("FailedOperation.EngineServerLimitExceeded", "FailedOperation.EngineRequestTimeout"),
+    ),
+    Row(
+        rule="spark.licence", source=_SPARK, kind=K.ACCESS_DENIED, providers=_IFLYTEK,
+        codes=("10015", "10016", "11200"),
+    ),
+    Row(rule="spark.per_day", source=_SPARK, kind=K.QUOTA_EXHAUSTED, providers=_IFLYTEK, codes=("11201",)),
+    Row(
+        rule="spark.rate", source=_SPARK, kind=K.RATE_LIMITED, providers=_IFLYTEK,
+        codes=("10006", "10007", "11202", "11203"),
+    ),
+    Row(rule="spark.busy", source=_SPARK, kind=K.OVERLOADED, providers=_IFLYTEK, codes=("10008", "10110")),
+    Row(
+        rule="spark.policy", source=_SPARK, kind=K.CONTENT_REFUSED, providers=_IFLYTEK,
+        codes=("10013", "10014", "10019", "10021"),
+    ),
+    Row(rule="spark.length", source=_SPARK, kind=K.TOO_LARGE, providers=_IFLYTEK, codes=("10907",)),
+    Row(
+        rule="spark.request", source=_SPARK, kind=K.INVALID_REQUEST, providers=_IFLYTEK,
+        codes=("10003", "10004", "10005", "10163"),
+    ),
+    Row(
+        rule="spark.fault", source=_SPARK, kind=K.SERVER_ERROR, providers=_IFLYTEK,
+        codes=("10009", "10010", "10011", "10012", "10222", "10223"),
     ),
 )  # fmt: skip

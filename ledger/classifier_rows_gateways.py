@@ -86,6 +86,10 @@ GATEWAYS: Final = (
         codes=("engine_overloaded_error",),
     ),
     Row(
+        rule="nvidia.degraded", source="https://github.com/decolua/9router/issues/2527", kind=K.MODEL_UNAVAILABLE,
+        phrases=("degraded function",),
+    ),
+    Row(
         rule="workersai.allowance", source="https://developers.cloudflare.com/workers-ai/platform/errors/",
         kind=K.QUOTA_EXHAUSTED, providers=("cloudflare", "workersai"), codes=("3036", "4006"),
     ),

@@ -91,7 +91,7 @@ AMAZON: Final = (
             "ThrottlingException", "Throttling", "ThrottledException", "RequestThrottled", "TooManyRequestsException",
             "RequestLimitExceeded", "ProvisionedThroughputExceededException",
         ),
-        unless=("daily", "per day", "per month", "monthly"),
+        unless=("daily", "per day", "per month", "monthly", "for this month"),
     ),
     Row(
         rule="bedrock.service_quota", source=_BEDROCK, kind=K.QUOTA_EXHAUSTED,

@@ -41,7 +41,7 @@ RATES: Final = (
             "concurrent requests", "concurrent connections", "requests per minute", "tokens per minute", "per minute",
             "per second", "requests min", "calls minute", "throttl", "slow down", "request limit", "request rate",
             "max rpm", "max tpm", "tpm limit", "rpm limit", "tpm rpm", "qps", "quota exceeded", "exceeded * quota",
-            "exceed quota", "parallel request", "cooling down", "速率", "频率", "并发", "限流", "过于频繁",
+            "exceed quota", "parallel request", "cooling down", "速率", "频率", "并发", "限流", "流控", "过于频繁",
             "请求频繁",
         ),
         statuses=("429", "403", "503", "400", "402", "500", "2xx", "none"),

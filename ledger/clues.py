@@ -12,6 +12,7 @@ from ledger.answer_parts import finishes, has_output
 from ledger.limit_arithmetic import over_limit
 from ledger.observation import Ended, Observation
 from ledger.phrases import code_words, squeezed, words
+from ledger.quoted_status import quoted_status
 from ledger.unwrapping import MAX_DEPTH, Shape, Unwrapped, embedded, unwrap
 
 MAX_STRINGS: Final = 400
@@ -60,7 +61,7 @@ class Clues:
     provider: str
     """Squeezed: letters and digits in lower case."""
     status: int | None
-    """The innermost status: an error object's own code outranks the line it came under."""
+    """The innermost status: an error object's own code, or a gateway's quote, outranks the line it came under."""
     ended: str = ""
     """How the trip broke off, in lower case words; "" where an error was named, which says more."""
     shape: Shape = "empty"
@@ -97,7 +98,7 @@ def clues_of(seen: Observation) -> Clues:
     said = " \n".join(messages).lower()
     return Clues(
         provider=squeezed(seen.provider),
-        status=_inner_status(strings, seen.status),
+        status=quoted_status(said[:MAX_WORDS], _inner_status(strings, seen.status)),
         ended="" if (failed or named) and not _ours(seen) else _ended(seen, found),
         shape=found.shape,
         codes=frozenset(squeezed(code) for code in codes),

@@ -23,7 +23,7 @@ _ANSWER_KEYS: Final = frozenset(
     {"choices", "candidates", "output", "content", "delta", "generations", "generated_text", "item", "part", "usage"}
 )
 """Where models' words live: never read as an error."""
-_NESTING_KEYS: Final = ("response", "message", "data", "result", "chunk", "body")
+_NESTING_KEYS: Final = ("response", "message", "data", "result", "chunk", "body", "header")
 _ERROR_KEYS: Final = ("error", "errors", "fault", "exception", "err")
 _STREAM_MARKS: Final = ("data:", "event:", ":", "id:", "retry:")
 

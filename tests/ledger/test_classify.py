@@ -130,6 +130,19 @@ ORDER = {
         answer(200, {"code": 429, "message": "Provider returned error"}),
         K.RATE_LIMITED,
     ),
+    "a refusal that a gateway quotes outranks its own fault": (
+        answer(502, {"message": "Error code: 401 - {'error': {'message': 'nope'}}", "type": "upstream_error"}),
+        K.AUTH,
+    ),
+    "a refusal with a phrase is a quote too": (
+        answer(424, {"message": 'POST "https://provider.test/v1": 400 Bad Request {"message": "nope"}'}),
+        K.INVALID_REQUEST,
+    ),
+    "of two quotes the innermost counts": (
+        answer(500, {"message": "API error 400: upstream answered HTTP 403"}),
+        K.ACCESS_DENIED,
+    ),
+    "a line that blames us outranks what it quotes": (answer(429, {"message": "status code 400"}), K.RATE_LIMITED),
     "words outrank the status": (answer(500, {"message": "insufficient balance (1008)"}), K.BILLING),
     "an unmarked number is another vendor's": (answer(429, {"code": "1113", "message": "wait"}), K.RATE_LIMITED),
     "a number means what its own vendor says": (
