@@ -7,80 +7,29 @@ Text goes to the store first and only its reference is sent. What an answer does
 
 import getpass
 import socket
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from commands.connect import rpc_errors
-from commands.refusals import BadInput, Refused, flat
+from commands.refusals import BadInput, Refused
 from commands.runs import asked_of, describe, status_of
-from ledger.answers import AnswerBody, DirectiveBody
-from ledger.model import Frozen
+from ledger.answers import DirectiveBody
 from ledger.reading import one_line, suggestion
-from workflows.messages import SIGNAL_INTERVENE, UPDATE_ANSWER, Asked
+from workflows import replies
+from workflows.messages import SIGNAL_INTERVENE, Asked
+from workflows.replies import MEANS, NEEDS, TAKES, Put, Said
 
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-Put = Callable[[str], Awaitable[str]]
-"""Puts a text into the store and returns its reference."""
-
-ANSWER_S: Final = 20.0
-"""Seconds that an answer may take to be taken; a worker does it in milliseconds."""
-
-TAKES: Final[dict[str, str]] = {
-    # answer: the flag it takes; "" none
-    "retry": "",
-    "guide": "text",
-    "failover": "target",
-    "accept": "",
-    "raise": "amount",
-    "approve": "",
-    "edit": "text",
-    "reject": "text",
-    "reply": "text",
-    "resume": "",
-    "stop": "reason",
-}
-NEEDS: Final = frozenset({"guide", "raise", "edit", "reply"})
-"""Answers that mean nothing without their flag."""
-
-MEANS: Final[dict[str, str]] = {
-    "retry": "one more try; no count falls",
-    "guide": "tell the model something, then try once more",
-    "failover": "move to another model",
-    "accept": "waive the gate on your word",
-    "raise": "lift the limit by this much",
-    "approve": "let the tool run",
-    "edit": "let the tool run with these arguments (JSON)",
-    "reject": "do not run the tool, and say why",
-    "reply": "answer the question",
-    "resume": "go on",
-    "stop": "end the run as stopped",
-}
 _WRITTEN: Final = {
     "text": '--text "…"',
     "target": "--target PROVIDER:MODEL",
     "amount": "--amount N",
     "reason": '--reason "…"',
 }
-
-
-class Said(Frozen):
-    """What a person typed: a label and at most one value that goes with it."""
-
-    label: str
-    text: str | None = None
-    target: str | None = None
-    amount: float | None = None
-    reason: str | None = None
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The flags that were given."""
-        return self.model_dump(exclude={"label"}, exclude_none=True)
 
 
 def me() -> str:
@@ -121,48 +70,45 @@ async def body_of(said: Said, put: Put) -> dict[str, Any]:
         raise BadInput(f"--{other} does not go with {said.label!r}; it goes with {homes}")
     if said.label in NEEDS and flag not in said.given:
         raise BadInput(f"{said.label!r} needs --{flag}: {MEANS[said.label]}")
-    body = {"answer": said.label, **said.given}
-    if flag == "text" and flag in body:
-        text = body.pop("text")
-        body["ref"] = await put(text)
-    return _checked(TypeAdapter(AnswerBody), body, f"answer {said.label}")
-
-
-def _checked(shape: TypeAdapter[Any], body: dict[str, Any], subject: str) -> dict[str, Any]:
     try:
-        checked: dict[str, Any] = shape.validate_python(body).model_dump(mode="json", exclude_none=True)
+        return await replies.body_of(said, put)
     except ValidationError as error:
-        raise BadInput(one_line(error, subject)) from None
-    return checked
+        raise BadInput(one_line(error, f"answer {said.label}")) from None
 
 
 async def send_answer(client: "Client", run: str, question: tuple[str, str], body: dict[str, Any]) -> None:
     """Send update `answer`, bound to (intervention id, digest). Refused: the run's own reason, in one line."""
-    from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
-    from temporalio.exceptions import ApplicationError
+    from workflows.reaching import ANSWER_S, answer
 
     message = {"intervention": question[0], "digest": question[1], **body, "by": me(), "door": "cli"}
-    handle: Any = client.get_workflow_handle(run)
     with rpc_errors(f"run {run!r}"):
-        try:
-            await handle.execute_update(UPDATE_ANSWER, message, rpc_timeout=timedelta(seconds=ANSWER_S))
-        except WorkflowUpdateFailedError as error:
-            reason = error.cause.message if isinstance(error.cause, ApplicationError) else error.cause
-            raise Refused(f"run {run!r} refused the answer: {flat(reason)}") from error
-        except WorkflowUpdateRPCTimeoutOrCancelledError as error:
-            raise Refused(
-                f"run {run!r}: nobody took the answer within {ANSWER_S:g} s, and it may still be taken: "
-                f"is a worker running? `endstop show {run}` tells"
-            ) from error
+        not_taken = await answer(client.get_workflow_handle(run), message)
+    if not_taken and not_taken.why == "refused":
+        raise Refused(f"run {run!r} refused the answer: {not_taken.reason}")
+    if not_taken:
+        raise Refused(
+            f"run {run!r}: nobody took the answer within {ANSWER_S:g} s, and it may still be taken: "
+            f"is a worker running? `endstop show {run}` tells"
+        )
 
 
 async def send_directive(client: "Client", run: str, body: dict[str, Any]) -> None:
     """Send signal `intervene` with something the run did not ask for."""
-    checked = _checked(TypeAdapter(DirectiveBody), body, f"tell {body['directive']}")
+    from workflows.reaching import ANSWER_S
+
+    checked = _directive(body)
     with rpc_errors(f"run {run!r}"):
         await client.get_workflow_handle(run).signal(
             SIGNAL_INTERVENE, {**checked, "by": me(), "door": "cli"}, rpc_timeout=timedelta(seconds=ANSWER_S)
         )
+
+
+def _directive(body: dict[str, Any]) -> dict[str, Any]:
+    try:
+        directive: DirectiveBody = TypeAdapter(DirectiveBody).validate_python(body)
+    except ValidationError as error:
+        raise BadInput(one_line(error, f"tell {body['directive']}")) from None
+    return directive.model_dump(mode="json", exclude_none=True)
 
 
 def how_to_answer(run: str, asked: Asked) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from commands.answering import Said, body_of, open_question, send_answer
+from commands.answering import body_of, open_question, send_answer
 from commands.connect import Where
 from commands.opening import Opened, Setup, opened
 from commands.reading import show_run
@@ -28,6 +28,7 @@ from commands.starting import read_request, start
 from commands.tour_words import ASKED, GUIDANCE, WELCOME, Narrator
 from commands.watch import Watch
 from ledger.model import Frozen
+from workflows.replies import Said
 
 if TYPE_CHECKING:
     from simulator.server import Simulator

@@ -47,9 +47,9 @@ async def list_them(setup: Setup, *, needs_human: bool) -> None:
 
 async def runs(client: "Client", *, needs_human: bool) -> list[Listed]:
     """The newest runs, at most MAX_RUNS; with `needs_human` those that wait for a person now."""
-    query = f"WorkflowType = '{WORKFLOW}'"
-    if needs_human:
-        query += f" AND {ATTRIBUTE_STATUS} = 'needs_human' AND ExecutionStatus = 'Running'"
+    from workflows.reaching import NEEDS_HUMAN
+
+    query = NEEDS_HUMAN if needs_human else f"WorkflowType = '{WORKFLOW}'"
     with rpc_errors("the list of runs"):
         return [_listed(found) async for found in client.list_workflows(query, limit=MAX_RUNS)]
 

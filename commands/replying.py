@@ -7,9 +7,6 @@ import click
 
 from commands.agent_file import read_text
 from commands.answering import (
-    NEEDS,
-    TAKES,
-    Said,
     body_of,
     check_label,
     open_question,
@@ -22,6 +19,7 @@ from commands.show import question
 from commands.tables import plain, print_json
 from ledger.model import Frozen
 from workflows.messages import Asked
+from workflows.replies import NEEDS, TAKES, Said
 
 ASKS_FOR: Final = {
     "text": "text",

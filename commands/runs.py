@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from store import Store
 
-QUERY_S: Final = 5.0
-"""Seconds that a query may take; a worker answers in milliseconds."""
-
 
 class Unfinished(Frozen):
     """A trip to a provider that was begun and whose end nobody recorded: it may have been paid (FAULTS row 37)."""
@@ -106,6 +103,8 @@ async def describe(handle: "WorkflowHandle[Any, Any]") -> "WorkflowExecutionDesc
     """What Temporal says of the run; None where it does not know it."""
     from temporalio.service import RPCError, RPCStatusCode
 
+    from workflows.reaching import QUERY_S
+
     with rpc_errors(f"run {handle.id!r}"):
         try:
             return await handle.describe(rpc_timeout=timedelta(seconds=QUERY_S))
@@ -141,19 +140,10 @@ async def records_after(handle: "WorkflowHandle[Any, Any]", after: int) -> list[
 
 async def _ask(handle: "WorkflowHandle[Any, Any]", query: str, *args: object) -> Any:  # noqa: ANN401 - JSON
     """Ask the workflow; None where nobody answers, or where the run broke before it could."""
-    from temporalio.client import WorkflowQueryFailedError, WorkflowQueryRejectedError
-    from temporalio.service import RPCError, RPCStatusCode
+    from workflows.reaching import ask
 
-    unanswered = {RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED, RPCStatusCode.FAILED_PRECONDITION}
     with rpc_errors(f"run {handle.id!r}"):
-        try:
-            return await handle.query(query, args=args, rpc_timeout=timedelta(seconds=QUERY_S))
-        except (WorkflowQueryFailedError, WorkflowQueryRejectedError):
-            return None
-        except RPCError as error:
-            if error.status in unanswered:
-                return None
-            raise
+        return await ask(handle, query, *args)
 
 
 def first_run_id(described: "WorkflowExecutionDescription") -> str:
@@ -208,7 +198,7 @@ async def unfinished(
                 begun[event.event_id] = Unfinished(id=order["attempt"], target=order["target"])
         for ending in _ENDINGS:
             if event.HasField(ending):
-                begun.pop(getattr(event, ending).scheduled_event_id, None)
+                begun.get(getattr(event, ending).scheduled_event_id, None)
     return tuple(begun.values())
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from commands.answering import MEANS, TAKES
 from commands.runs import Unfinished, View
 from commands.show import doing, journal_lines, question, show
 from commands.tables import plain, table
@@ -27,6 +26,7 @@ from ledger.journal import (
 )
 from ledger.records import AttemptRecord, Failed, FailedOutcome, FailoverRecord, RequestDigest, Retry, UsageRecord
 from workflows.messages import Status
+from workflows.replies import MEANS, TAKES
 from workflows.showing import asked_of
 
 DIGEST = RequestDigest(system_hash=1, messages=2, tools=3, max_tokens=8_192, temperature=None)
