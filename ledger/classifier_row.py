@@ -1,6 +1,7 @@
 """One row of the classifier's tables: what must be seen, and what it means then.
 
-Here: the row and how it is matched. Not here: the rows (`classifier_rows_*`), or their order (`classify`).
+Here: the row and how it is matched. Not here: the rows (`classifier_rows_*`), an operator's own (`own_row`), or their
+order (`classify`).
 """
 
 from typing import Annotated
@@ -11,6 +12,7 @@ from ledger.clues import Clues
 from ledger.failures import FailureKind
 from ledger.model import Frozen
 from ledger.phrases import matches_any, row_code
+from ledger.unwrapping import Shape
 
 Status = Annotated[str, StringConstraints(pattern=r"^([1-9]\d\d|[1-9]xx|none)$")]
 """A status, a hundred of them ("5xx"), or "none" where no status line came."""
@@ -45,7 +47,8 @@ class Row(Frozen):
     """See `phrases.matches_any`: lower case, without punctuation, ` * ` for a gap."""
     unless: tuple[str, ...] = ()
     """Phrases that must be absent."""
-    shapes: tuple[str, ...] = ()
+    shapes: tuple[Shape, ...] = ()
+    """What the body is; "empty" is nothing at all."""
     named: bool | None = None
     """An error was named at all."""
     over_limit: bool | None = None

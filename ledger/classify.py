@@ -24,7 +24,7 @@ from ledger.failures import Failure, FailureKind
 from ledger.observation import Ended, Observation
 from ledger.waits import HEALS_S, judged_wait, stated_wait, wait_in
 
-__all__ = ["ROWS", "Ended", "Observation", "Row", "classify", "stated_wait"]
+__all__ = ["ROWS", "Ended", "Observation", "Row", "classify", "rows_with", "stated_wait"]
 
 ROWS: Final[tuple[Row, ...]] = (
     *TRANSPORT,
@@ -50,6 +50,13 @@ ROWS: Final[tuple[Row, ...]] = (
 """Every row in the order in which they are tried."""
 
 UNMATCHED: Final = "unmatched"
+
+
+def rows_with(own: Iterable[Row]) -> tuple[Row, ...]:
+    """Return all rows with an operator's own: one that has a row's name takes its place, any other comes first."""
+    named = {row.rule: row for row in own}
+    replaced = tuple(named.pop(row.rule, row) for row in ROWS)
+    return (*named.values(), *replaced)
 
 
 def classify(seen: Observation, rows: Iterable[Row] = ROWS) -> Failure:
