@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from simulator import Script, Text
+from simulator.routing import DIALECTS
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "simulator"]
@@ -102,7 +103,7 @@ def test_a_bad_posted_script_is_refused_and_the_old_one_stays(url, body, complai
 def test_it_introduces_itself(url):
     status, about = http(url)
     assert status == 200
-    assert about["apis"] == ["openai_chat", "anthropic_messages"]
+    assert about["apis"] == [dialect.name for dialect in DIALECTS]
     assert about["models"] == ["m"]
 
 
