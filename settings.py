@@ -21,6 +21,7 @@ from activities.contract import TASK_QUEUE
 from activities.declared import CommandGate, Declared, Model, Provider, Workspace
 from ledger.agent import Name
 from ledger.model import Frozen
+from ledger.own_row import OwnRow, without_twins
 from ledger.reading import one_line, suggestion
 from ledger.target import Target
 
@@ -158,6 +159,7 @@ class _File(Frozen):
     store: _StoreTable = _StoreTable()
     workspace_root: Path = Path(".endstop/workspaces")
     task_queue: Annotated[str, Field(min_length=1, max_length=200)] = TASK_QUEUE
+    classify: Annotated[tuple[OwnRow, ...], AfterValidator(without_twins)] = ()
 
     @model_validator(mode="after")
     def _models_are_of_declared_providers(self) -> Self:
@@ -241,6 +243,7 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
         gates=file.gates,
         workspaces={name: Workspace(name=name, source=base / item.source) for name, item in file.workspaces.items()},
         workspace_root=base / file.workspace_root,
+        rules=file.classify,
     )
     return Settings(
         declared=declared, store_url=_placed(file.store.url, base), task_queue=file.task_queue, source=source

@@ -31,6 +31,7 @@ from activities.run_gate import GateRunner
 from activities.run_tool import ToolRunner
 from activities.search_attributes import ensure_search_attributes, existing_search_attributes
 from activities.workspace import Workspaces
+from ledger.classify import rows_with
 from logs import configure_logging, core_runtime
 from settings import Settings, SettingsError, load_settings
 from store import Store, StoreUnavailable
@@ -116,7 +117,7 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)
         tools = {name: tool.declaration for name, tool in TOOLS.items()}
-        call_model = CallModel(store, settings.declared.providers, tools)
+        call_model = CallModel(store, settings.declared.providers, tools, rows=rows_with(settings.declared.rules))
         closing.push_async_callback(call_model.close)
         await call_model.warm()
         await ensure_search_attributes(client)

@@ -7,7 +7,7 @@ failure it is (`evidence`), and what follows from it (the ledger). Nothing retri
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, assert_never
 
 from temporalio import activity
@@ -24,6 +24,7 @@ from activities.identity import answer_key
 from activities.kept import CallStore, Kept
 from activities.masking import masked
 from ledger.agent import AgentSpec
+from ledger.classify import ROWS, Row
 from ledger.failures import Failure
 from ledger.observation import Ended
 from ledger.outcomes import Refused, Usage
@@ -47,6 +48,7 @@ class CallModel:
         providers: Mapping[str, Provider],
         tools: Mapping[str, ToolDeclaration],
         *,
+        rows: Iterable[Row] = ROWS,
         connect: Callable[[Provider], ModelClient] = _connect,
         beat_s: float = EVERY_S,
         clock: Callable[[], float] = time.monotonic,
@@ -55,6 +57,7 @@ class CallModel:
         self._store = store
         self._providers = providers
         self._tools = tools
+        self._rows = tuple(rows)
         self._connect = connect
         self._beat_s = beat_s
         self._clock = clock
@@ -140,7 +143,7 @@ class CallModel:
     async def _failed(self, attempt: Attempt, ended: Ended | None, usage: Usage | None = None) -> ModelReply:
         provider = self._providers[attempt.call.target.provider]
         exchange = attempt.exchange
-        failure = failure_of(provider, exchange, ended, self._now())
+        failure = failure_of(provider, exchange, ended, at=self._now(), rows=self._rows)
         if exchange.received:
             key = provider.key.get_secret_value() if provider.key else ""
             detail = masked(exchange.body, (key, *provider.headers.values()))[:MAX_DETAIL]

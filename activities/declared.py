@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, SecretStr
 
 from ledger.agent import Name
+from ledger.classifier_row import Row
 from ledger.model import Frozen
 
 
@@ -57,6 +58,8 @@ class Declared(Frozen):
     workspaces: dict[str, Workspace] = Field(default_factory=dict)
     workspace_root: Path = Path(".endstop/workspaces")
     """Where the copies live: `workspace_root / run / name`."""
+    rules: tuple[Row, ...] = ()
+    """The operator's own rows of the classifier, which outrank ours."""
 
 
 class ToolDeclaration(Frozen):

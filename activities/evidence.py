@@ -3,14 +3,18 @@
 Not here: what provider's words mean (`ledger.classify`).
 """
 
+from collections.abc import Iterable
+
 from activities.declared import Provider
 from activities.exchange import Exchange
-from ledger.classify import classify
+from ledger.classify import Row, classify
 from ledger.failures import Failure, FailureKind
 from ledger.observation import Ended, Observation
 
 
-def failure_of(provider: Provider, exchange: Exchange, ended: Ended | None, at: float) -> Failure:
+def failure_of(
+    provider: Provider, exchange: Exchange, ended: Ended | None, *, at: float, rows: Iterable[Row]
+) -> Failure:
     """Judge an attempt that brought nothing usable, now at unix time `at`; `ended` is how a whole answer was read."""
     if exchange.request is None:
         return Failure.of(FailureKind.INVALID_REQUEST, rule="refused_by_client")
@@ -23,7 +27,8 @@ def failure_of(provider: Provider, exchange: Exchange, ended: Ended | None, at: 
             body=exchange.body,
             transport=ended or exchange.ended,
             at=at,
-        )
+        ),
+        rows,
     )
 
 

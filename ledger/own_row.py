@@ -4,7 +4,6 @@ Here: what an operator may leave out, how it is spelled, and what is refused. No
 (`classify.rows_with`), or the file they come from (`settings.py`).
 """
 
-from collections.abc import Iterable
 from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, StringConstraints, model_validator
@@ -74,10 +73,11 @@ class OwnRow(Row):
         return self
 
 
-def refuse_twins(rows: Iterable[OwnRow]) -> None:
-    """Raise ValueError where two rows have one name: which of them would count is not to be guessed."""
+def without_twins(rows: tuple[OwnRow, ...]) -> tuple[OwnRow, ...]:
+    """Refuse (ValueError) two rows of one name: which of them would count is not to be guessed."""
     seen: set[str] = set()
     for row in rows:
         if row.rule in seen:
-            raise ValueError(f'two [[classify]] rows are named "{row.rule}"; give each a name of its own')
+            raise ValueError(f'two rows are named "{row.rule}"; give each a name of its own')
         seen.add(row.rule)
+    return rows
