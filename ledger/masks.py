@@ -111,7 +111,8 @@ _PATTERNS: Final = (
     _Mask(pattern=re.compile(r"([\w\])]:|\bport['\"]?[=: ]+)(\d{5})\b"), put=_port, values=True),
     _Mask(
         pattern=re.compile(
-            r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child)(?= +\d{3})|(?:thread|task)(?=[-#]))"
+            r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child|worker)(?= +\d{3})"
+            r"|(?:thread|task)(?=[-#]))"
             r"(['\"]?[ =:#-]+)\d+\b",
             re.IGNORECASE,
         ),
