@@ -191,6 +191,18 @@ def answer(*, setup: Setup, run: str, **given: Any) -> int:  # noqa: ANN401 - th
 
 
 @main.command()
+@click.argument("file", default="-")
+@OUTPUT_FLAG
+@SETTINGS_FLAG
+def classify(*, file: str, output: str, settings: Path | None) -> int:
+    """Judge a provider's answers in FILE (JSON, or JSON lines; - is standard input) as a run would."""
+    from commands.classify import tell
+
+    tell(file, settings, as_json=output == "json")
+    return 0
+
+
+@main.command()
 @click.argument("run", metavar="ID")
 @click.argument("directive", type=click.Choice(["guide", "stop", "pause", "model"]))
 @click.argument("value", required=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from pydantic import Field, field_validator
+from pydantic import Field, FiniteFloat, field_validator
 
 from ledger.model import Frozen
 
@@ -73,7 +73,7 @@ class Observation(Frozen):
     """Raw text as far as it came; of a stream, its events. A connection error's message where nothing came."""
     transport: str | None = None
     """An `Ended`, or another client's word for it."""
-    at: float | None = None
+    at: FiniteFloat | None = None
     """Unix seconds when it was seen. Dates are read against the Date header, or else this; with neither, not at all."""
 
     @field_validator("headers")

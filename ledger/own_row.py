@@ -4,11 +4,12 @@ Here: what an operator may leave out, how it is spelled, and what is refused. No
 (`classify.rows_with`), or the file they come from (`settings.py`).
 """
 
-from typing import Annotated, Final, Self
+import re
+from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from ledger.classifier_row import Row
+from ledger.classifier_row import Row, Status
 from ledger.failures import FailureKind
 from ledger.phrases import squeezed, words
 
@@ -24,6 +25,20 @@ def _of_a_provider(kind: FailureKind) -> FailureKind:
     if kind in _OURS:
         raise ValueError(f'"{kind.value}" is no answer of a provider; name another kind')
     return kind
+
+
+def _a_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,63}", name):
+        raise ValueError('a rule\'s name is lower case letters, digits, "_", "." and "-", such as "own.maintenance"')
+    return name
+
+
+def _a_status(value: Any) -> Any:  # noqa: ANN401 - whatever the file holds
+    """A status as a number will do as well."""
+    text = str(value) if isinstance(value, int) else value
+    if isinstance(text, str) and not re.fullmatch(r"[1-9]\d\d|[1-9]xx|none", text):
+        raise ValueError('a status is three digits, a hundred of them such as "5xx", or "none" where no answer came')
+    return text
 
 
 def _a_phrase(text: str) -> str:
@@ -52,13 +67,14 @@ Code = Annotated[str, AfterValidator(_a_code)]
 class OwnRow(Row):
     """A `Row` of `[[classify]]`."""
 
-    rule: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")]
+    rule: Annotated[str, AfterValidator(_a_name)]
     """Its name; the name of one of our rows replaces that row."""
     source: str = "endstop.toml"
     kind: Annotated[FailureKind, AfterValidator(_of_a_provider)]
 
     providers: tuple[Annotated[str, AfterValidator(_a_part)], ...] = ()
     ended: tuple[Phrase, ...] = ()
+    statuses: tuple[Annotated[Status, BeforeValidator(_a_status)], ...] = ()
     codes: tuple[Code, ...] = ()
     finishes: tuple[Code, ...] = ()
     phrases: tuple[Phrase, ...] = ()

@@ -17,7 +17,7 @@ from temporalio.client import Client, WorkflowFailureError
 from activities.contract import WORKFLOW
 from commands.server import free_port
 from settings import Settings, load_settings
-from simulator import Script, Simulator, Text, ToolCall, ToolCalls
+from simulator import Raw, Script, Simulator, Text, ToolCall, ToolCalls
 from worker import CannotRun, connect, main, run_worker
 
 ROOT = Path(__file__).parent.parent
@@ -198,6 +198,18 @@ async def test_tools_and_gates_run_on_the_queue_of_the_worker_that_holds_the_wor
     assert queues["call_model"] == settings.task_queue
     assert queues["run_tool"] == queues["run_gate"]
     assert queues["run_tool"].startswith(f"{settings.task_queue}-")
+
+
+async def test_an_operators_own_row_decides_whether_a_refusal_is_tried_again(tmp_path, client):
+    closed = Raw(status=403, headers={"retry-after": "0"}, body="Closed on Sundays.")
+    async with Simulator(Script(models={"m": (closed, Text(text="Hello."))})) as sim:
+        file = settings_at(tmp_path, sim.url).source
+        own = '[[classify]]\nrule = "own.sunday"\nkind = "overloaded"\nphrases = ["closed on sundays"]\n'
+        file.write_text(file.read_text() + own)
+        settings = load_settings(file, {"SIM_KEY": "sk-sim"})
+        async with working(settings, client):
+            result = await (await start(client, settings)).result()
+    assert (result["status"], len(sim.requests)) == ("completed", 2)
 
 
 async def test_an_agent_that_names_what_nobody_declared_ends_in_one_line(tmp_path, client):
