@@ -103,11 +103,11 @@ def messages_of(body: Mapping[str, JsonValue]) -> list[Mapping[str, JsonValue]]:
     return [message for message in messages if isinstance(message, dict)]
 
 
-def newest_text(messages: list[Mapping[str, JsonValue]], answered_by: str = "assistant") -> str:
+def newest_text(messages: list[Mapping[str, JsonValue]]) -> str:
     """All text after the model's last answer: a person's words and tool results, whichever came last."""
     tail: list[str] = []
     for message in reversed(messages):
-        if message.get("role") == answered_by:
+        if message.get("role") == "assistant":
             break
         if message.get("role") not in ("system", "developer"):
             tail.append(flat(message.get("content")))
@@ -123,7 +123,7 @@ def flat(content: JsonValue) -> str:
             return "\n".join(flat(part) for part in content)
         case {"text": str(text)}:
             return text
-        case {"content": nested} | {"output": nested} | {"parts": nested}:  # a result of a tool, a turn
+        case {"content": nested} | {"output": nested}:  # a result of a tool
             return flat(nested)
         case _:
             return ""

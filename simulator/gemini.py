@@ -1,7 +1,8 @@
 """Gemini generateContent (`POST …/models/MODEL:generateContent` and `:streamGenerateContent?alt=sse`).
 
-How it asks, answers and streams; its errors are in `gemini_errors`. Shapes follow the vendor's API reference. Only the
-`alt=sse` form of streaming is spoken: the other one is a JSON array that no client of ours asks for.
+How it answers and streams; what it is asked is read in `gemini_request`, its errors are in `gemini_errors`. Shapes
+follow the vendor's API reference. Only the `alt=sse` form of streaming is spoken: the other one is a JSON array that no
+client of ours asks for.
 """
 
 import json
@@ -12,8 +13,9 @@ from urllib.parse import unquote
 
 from pydantic import JsonValue
 
-from simulator.dialect import Ask, AskError, Envelope, Problem, arguments_of, calls_of, newest_text, pieces, usage_of
+from simulator.dialect import Ask, Envelope, Problem, arguments_of, calls_of, pieces, usage_of
 from simulator.gemini_errors import ERRORS, envelope
+from simulator.gemini_request import newest, turns_of, wants_thoughts
 from simulator.replies import Text, ToolCall, ToolCalls, Usage
 from simulator.signatures import seal
 
@@ -54,9 +56,9 @@ class Gemini:
         return Ask(
             model=unquote(named["model"]),
             stream=named["method"] == "streamGenerateContent",
-            newest=newest_text(_turns(body), answered_by="model"),
+            newest=newest(turns_of(body)),
             size=size,
-            thinking=_wants_thoughts(body),
+            thinking=wants_thoughts(body),
         )
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
@@ -64,12 +66,11 @@ class Gemini:
         return _chunk(ask, token, _candidate(parts, _finish(answer)), _usage(usage_of(ask, answer)))
 
     def events(self, ask: Ask, answer: Text | ToolCalls, token: str) -> Iterator[bytes]:
-        *first, last = [*_parts(ask, answer, token, answer.chunks)] or [None]
+        parts: list[JsonValue] = [*_parts(ask, answer, token, answer.chunks)]
         usage = usage_of(ask, answer)
-        for part in first:
+        for part in parts[:-1]:
             yield _data(_chunk(ask, token, _candidate([part], None), _usage(_begun(usage))))
-        parts: list[JsonValue] = [] if last is None else [last]
-        yield _data(_chunk(ask, token, _candidate(parts, _finish(answer)), _usage(usage)))
+        yield _data(_chunk(ask, token, _candidate(parts[-1:], _finish(answer)), _usage(usage)))
 
     def error(self, problem: Problem, token: str) -> Envelope:  # noqa: ARG002 - this vendor's errors hold no request id
         return Envelope(status=ERRORS[problem.error].http, body=envelope(problem))
@@ -82,46 +83,13 @@ def _data(body: JsonValue) -> bytes:
     return b"data: " + json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() + b"\r\n\r\n"
 
 
-def _turns(body: Mapping[str, JsonValue]) -> list[Mapping[str, JsonValue]]:
-    """The contents as turns with readable results: what a function gave back is an object here, not text."""
-    contents = body.get("contents")
-    if not isinstance(contents, list) or not contents:
-        raise AskError("* GenerateContentRequest.contents: contents is not specified")
-    if not all(isinstance(content, dict) for content in contents):
-        raise AskError("* GenerateContentRequest.contents: expected objects with role and parts")
-    return [
-        {"role": turn.get("role", "user"), "content": _readable(turn)} for turn in contents if isinstance(turn, dict)
-    ]
-
-
-def _readable(turn: Mapping[str, JsonValue]) -> JsonValue:
-    parts = turn.get("parts")
-    return [_result_text(part) for part in parts] if isinstance(parts, list) else None
-
-
-def _result_text(part: JsonValue) -> JsonValue:
-    match part:
-        case {"functionResponse": {"response": response}}:
-            return json.dumps(response, ensure_ascii=False)
-        case _:
-            return part
-
-
-def _wants_thoughts(body: Mapping[str, JsonValue]) -> bool:
-    match body.get("generationConfig"):
-        case {"thinkingConfig": {"includeThoughts": True}}:
-            return True
-        case _:
-            return False
-
-
 def _parts(ask: Ask, answer: Text | ToolCalls, token: str, chunks: int) -> Iterator[Part]:
     """Thoughts where they are asked for, text, calls. A signature hangs on the first call, else on the last part."""
     if _malformed(answer):
         return
     signature: Part = {"thoughtSignature": seal("google", answer.thinking)}
-    if ask.thinking:
-        yield from ({"text": piece, "thought": True} for piece in pieces(answer.thinking, chunks))
+    for thought in pieces(answer.thinking if ask.thinking else "", chunks):
+        yield {"text": thought, "thought": True}
     calls = calls_of(answer)
     texts = [*pieces(answer.text, chunks)]
     signed_text = bool(answer.thinking) and not calls

@@ -104,7 +104,7 @@ ERRORS: Final[Mapping[ErrorWord, Row]] = {
         "https://developers.generativeai.google/guide/troubleshooting",
     ),
 }
-"""Word → HTTP status, google.rpc code, message and details. `content_refused` is an answer: its code is a block reason."""
+"""Word → HTTP status, google.rpc code, message, details. `content_refused` is an answer: its code is a block reason."""
 
 
 def status_error(http: int, status: str, message: str, details: Details) -> JsonValue:

@@ -57,9 +57,7 @@ JsonText = Annotated[str, BeforeValidator(_as_json_text)]
 
 
 class Usage(Frozen):
-    """Token counts. Of all `input_tokens`, `cached_tokens` came from a cache; of all `output_tokens`, `reasoning_tokens`
-    went into thinking.
-    """
+    """Token counts. `cached_tokens` are a part of the input, `reasoning_tokens` (thinking) a part of the output."""
 
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from simulator.dialect import pieces
-from simulator.response_items import Item
+from simulator.response_items import Item, output_text
 
 Event = dict[str, JsonValue]
 
@@ -20,8 +20,8 @@ def item_events(item: Item, place: int, chunks: int) -> Iterator[Event]:
     match item:
         case {"type": "reasoning", "summary": [{"text": str(text)}]}:
             yield from _summary(where, text, chunks)
-        case {"type": "message", "content": [{"text": str(text)} as part]}:
-            yield from _text(where, part, text, chunks)
+        case {"type": "message", "content": [{"text": str(text)}]}:
+            yield from _text(where, text, chunks)
         case {"type": "function_call", "arguments": str(arguments)}:
             yield from _arguments(where, arguments, chunks)
         case _:
@@ -48,13 +48,13 @@ def _summary(where: Event, text: str, chunks: int) -> Iterator[Event]:
     yield _event("reasoning_summary_part.done", **at, part={"type": "summary_text", "text": text})
 
 
-def _text(where: Event, part: Event, text: str, chunks: int) -> Iterator[Event]:
+def _text(where: Event, text: str, chunks: int) -> Iterator[Event]:
     at: Event = {**where, "content_index": 0}
-    yield _event("content_part.added", **at, part={**part, "text": ""})
+    yield _event("content_part.added", **at, part=output_text(""))
     for piece in pieces(text, chunks):
         yield _event("output_text.delta", **at, delta=piece, logprobs=[])
     yield _event("output_text.done", **at, text=text, logprobs=[])
-    yield _event("content_part.done", **at, part=part)
+    yield _event("content_part.done", **at, part=output_text(text))
 
 
 def _arguments(where: Event, arguments: str, chunks: int) -> Iterator[Event]:

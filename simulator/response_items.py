@@ -80,8 +80,13 @@ def _reasoning(ask: Ask, answer: Text | ToolCalls) -> Iterator[Item]:
 
 def _message(answer: Text | ToolCalls) -> Iterator[Item]:
     if answer.text or isinstance(answer, Text):
-        part: JsonValue = {"type": "output_text", "annotations": [], "logprobs": [], "text": answer.text}
-        yield {"type": "message", "status": _status(answer), "content": [part], "role": "assistant"}
+        content: list[JsonValue] = [output_text(answer.text)]
+        yield {"type": "message", "status": _status(answer), "content": content, "role": "assistant"}
+
+
+def output_text(text: str) -> JsonValue:
+    """The part of a message that holds its words."""
+    return {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
 
 
 def _calls(answer: Text | ToolCalls, token: str) -> Iterator[Item]:

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 import anthropic
 import openai
 import pytest
+from google import genai
 
 from simulator import Reply, Script, Simulator
 
@@ -77,6 +78,47 @@ def ask_anthropic(anthropic_to: Callable) -> Callable:
             return await client.messages.create(**request)
         async with client.messages.stream(**request) as events:
             return await events.get_final_message()
+
+    return ask
+
+
+@pytest.fixture
+def ask_responses(openai_to: Callable) -> Callable:
+    """One request for "m" as a plain response or, with `stream`, the list of its events."""
+
+    async def ask(sim: Simulator, *, stream: bool = False, key: str = "sim-key", give_up_s: float = 10, **options):
+        client = await openai_to(sim, api_key=key, timeout=give_up_s)
+        request = {"model": "m", "input": MESSAGES, **options}
+        if not stream:
+            return await client.responses.create(**request)
+        async with await client.responses.create(**request, stream=True) as events:
+            return [event async for event in events]
+
+    return ask
+
+
+@pytest.fixture
+def gemini_to(stack: AsyncExitStack) -> Callable:
+    """Google's own client: its retries are off unless asked for. `aio` is its asynchronous half."""
+
+    async def client(sim: Simulator, *, api_key: str = "sim-key") -> genai.Client:
+        made = genai.Client(api_key=api_key, http_options={"base_url": sim.url, "timeout": 30_000})
+        await stack.enter_async_context(made.aio)
+        return made
+
+    return client
+
+
+@pytest.fixture
+def ask_gemini(gemini_to: Callable) -> Callable:
+    """One request for "m" as a plain answer or, with `stream`, the list of its chunks."""
+
+    async def ask(sim: Simulator, *, stream: bool = False, key: str = "sim-key", **options):
+        models = (await gemini_to(sim, api_key=key)).aio.models
+        request = {"model": "m", "contents": MESSAGES[0]["content"], **options}
+        if not stream:
+            return await models.generate_content(**request)
+        return [chunk async for chunk in await models.generate_content_stream(**request)]
 
     return ask
 
