@@ -12,13 +12,13 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
-from urllib.parse import SplitResult, urlsplit
+from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from activities.contract import TASK_QUEUE
-from activities.declared import CommandGate, Declared, Model, Provider, Workspace
+from activities.declared import CommandGate, Declared, Model, Workspace
+from activities.endpoints import DEFAULTS, ProviderTable, provider_of
 from ledger.agent import Name
 from ledger.model import Frozen
 from ledger.own_row import OwnRow, without_twins
@@ -30,10 +30,6 @@ CONFIG_FILE: Final = "endstop.toml"
 DEFAULT_STORE: Final = "sqlite:///.endstop/store.db"
 MAX_FILE_BYTES: Final = 2**20
 
-_SECRET_KEYS: Final = frozenset({"key", "api_key", "apikey", "api-key", "token", "secret", "password"})
-_SECRET_HEADERS: Final = frozenset(
-    {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-goog-api-key"}
-)
 _SQLITE: Final = re.compile(r"(?P<scheme>sqlite(\+aiosqlite)?:///)(?P<path>[^?]+)(?P<query>\?.*)?")
 
 
@@ -54,7 +50,7 @@ class Settings(Frozen):
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from `path`, else from `$ENDSTOP_CONFIG`, else from ./endstop.toml, else use the defaults.
 
-    A file that declares providers declares all of them; without that table the two default ones stand. Relative paths
+    A file that declares providers declares all of them; without that table the default ones stand. Relative paths
     are relative to the file's folder, without a file to the current one. Raises `SettingsError`.
     """
     environ = os.environ if environ is None else environ
@@ -63,44 +59,6 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
         return _settings(_File(), Path.cwd(), environ, None)
     source = source.absolute()
     return _settings(_validated(_parsed(source), source), source.parent, environ, source)
-
-
-def _no_secret(url: str) -> str:
-    """Check a base URL: http or https, a host, no user or password in it. The trailing slash is dropped."""
-    if not url.isprintable() or " " in url:
-        raise ValueError("a base URL has no spaces and no control characters")
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        raise ValueError('a base URL is "https://host[:port]/path"; its host or port cannot be read') from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError('a base URL is "https://host[:port]/path", with http or https and a host')
-    _refuse_extras(parts)
-    return url.rstrip("/")
-
-
-def _refuse_extras(parts: SplitResult) -> None:
-    if parts.username is not None or parts.password is not None:
-        raise ValueError("a base URL holds no user or password; name the variable of the key as key_env")
-    if parts.query or parts.fragment:
-        raise ValueError("a base URL has no ? and no #")
-
-
-def _without_secret_headers(headers: dict[str, str]) -> dict[str, str]:
-    for name, value in headers.items():
-        if name.lower() in _SECRET_HEADERS:
-            raise ValueError("a key does not belong into the file: put it into a variable and name that as key_env")
-        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value.isprintable():
-            raise ValueError("a header is a name of letters, digits and hyphens, and one line of text")
-    return headers
-
-
-def _a_variable(name: str) -> str:
-    """Capitals only, so that a key pasted here is refused."""
-    if not re.fullmatch(r"([A-Z_][A-Z0-9_]{0,127})?", name):
-        raise ValueError("should be the NAME of a variable, in capitals, such as OPENAI_API_KEY; never the key itself")
-    return name
 
 
 def _a_provider(name: str) -> str:
@@ -116,31 +74,6 @@ def _a_store(url: str) -> str:
     return url
 
 
-class _ProviderTable(Frozen):
-    """`[providers.NAME]`."""
-
-    api: Literal["openai-chat", "anthropic-messages"]
-    base_url: Annotated[str, AfterValidator(_no_secret)]
-    key_env: Annotated[str, AfterValidator(_a_variable)] = ""
-    """Name of the variable that holds the key; "": none needed."""
-    headers: Annotated[dict[str, str], AfterValidator(_without_secret_headers)] = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _no_key(cls, table: Any) -> Any:  # noqa: ANN401 - whatever the file holds
-        if isinstance(table, dict) and any(str(key).lower() in _SECRET_KEYS for key in table):
-            raise ValueError("a key does not belong into the file: put it into a variable and name that as key_env")
-        return table
-
-
-_PROVIDERS: Final = {
-    "openai": _ProviderTable(api="openai-chat", base_url="https://api.openai.com/v1", key_env="OPENAI_API_KEY"),
-    "anthropic": _ProviderTable(
-        api="anthropic-messages", base_url="https://api.anthropic.com", key_env="ANTHROPIC_API_KEY"
-    ),
-}
-
-
 class _StoreTable(Frozen):
     """`[store]`."""
 
@@ -150,8 +83,8 @@ class _StoreTable(Frozen):
 class _File(Frozen):
     """The whole of `endstop.toml`."""
 
-    providers: dict[Annotated[str, AfterValidator(_a_provider)], _ProviderTable] = Field(
-        default_factory=lambda: dict(_PROVIDERS)
+    providers: dict[Annotated[str, AfterValidator(_a_provider)], ProviderTable] = Field(
+        default_factory=lambda: dict(DEFAULTS)
     )
     models: dict[str, Model] = Field(default_factory=dict)
     gates: dict[Name, CommandGate] = Field(default_factory=dict)
@@ -238,7 +171,7 @@ def _refuse_date(_: object) -> str:
 
 def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path | None) -> Settings:
     declared = Declared(
-        providers={name: _provider(name, table, environ) for name, table in file.providers.items()},
+        providers={name: provider_of(name, table, environ) for name, table in file.providers.items()},
         models=file.models,
         gates=file.gates,
         workspaces={name: Workspace(name=name, source=base / item.source) for name, item in file.workspaces.items()},
@@ -247,18 +180,6 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
     )
     return Settings(
         declared=declared, store_url=_placed(file.store.url, base), task_queue=file.task_queue, source=source
-    )
-
-
-def _provider(name: str, table: _ProviderTable, environ: Mapping[str, str]) -> Provider:
-    key = environ.get(table.key_env, "").strip() if table.key_env else ""
-    return Provider(
-        name=name,
-        api=table.api,
-        base_url=table.base_url,
-        key=SecretStr(key) if key else None,
-        key_env=table.key_env,
-        headers=table.headers,
     )
 
 

@@ -117,7 +117,13 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)
         tools = {name: tool.declaration for name, tool in TOOLS.items()}
-        call_model = CallModel(store, settings.declared.providers, tools, rows=rows_with(settings.declared.rules))
+        call_model = CallModel(
+            store,
+            settings.declared.providers,
+            tools,
+            models=settings.declared.models,
+            rows=rows_with(settings.declared.rules),
+        )
         closing.push_async_callback(call_model.close)
         await call_model.warm()
         await ensure_search_attributes(client)

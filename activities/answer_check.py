@@ -28,6 +28,8 @@ FINISH: Final[Mapping[str, str]] = {
     "tool_calls": "tool_call",  # OpenAI
     "function_call": "tool_call",  # OpenAI, before tools
     "tool_use": "tool_call",  # Anthropic
+    "completed": "complete",  # OpenAI's responses, with and without tool calls
+    "STOP": "complete",  # Gemini, with and without tool calls, and for a stop sequence too
 }
 
 _WORD: Final = re.compile(r"[\w.-]{1,64}", re.ASCII)

@@ -1,28 +1,37 @@
-"""How a stored conversation becomes a request: the order, the merging, and the tools, in pydantic-ai's values.
+"""How a stored conversation becomes a request: messages, tools and settings, in pydantic-ai's values.
 
-Not here: the format of one stored message (`messages`), and how a vendor says it (pydantic-ai). A change of what a
-model gets to read from the same conversation raises `ASSEMBLY_VERSION`.
+Not here: the format of one stored message (`messages`), what another target may read of it (`adapting`), and how a
+vendor says it (pydantic-ai). A change of what a model gets to read from the same conversation raises
+`ASSEMBLY_VERSION`.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-
-from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, ModelResponse
+from pydantic_ai.messages import InstructionPart, ModelMessage
 from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from activities.adapting import adapted, may_think
 from activities.client import Request
-from activities.declared import ToolDeclaration
+from activities.declared import Provider, ToolDeclaration
+from activities.identity import origin
 from activities.messages import parse
 
 
-def conversation(bodies: Iterable[bytes]) -> list[ModelMessage]:
-    """Read the messages and join those that follow each other on our side: vendors want the sides to alternate.
+def conversation(request: Request, provider: Provider) -> list[ModelMessage]:
+    """Read the messages in the form that the request's target takes."""
+    return adapted([parse(body) for body in request.messages], provider.api, origin(provider, request))
 
-    So the results of parallel tool calls, and a note after them, are one message, in stored order.
-    """
-    messages = (parse(body) for body in bodies)
-    return [message for _, side in groupby(messages, type) for message in _one_side(list(side))]
+
+def settings(request: Request, provider: Provider, messages: list[ModelMessage]) -> ModelSettings:
+    """The parameters of a request; `messages` are adapted already."""
+    asked = ModelSettings(max_tokens=request.max_tokens)
+    if request.temperature is not None:
+        asked["temperature"] = request.temperature
+    if request.thinking == "off" or (request.thinking and not may_think(messages, provider.api)):
+        asked["thinking"] = False
+    elif request.thinking:
+        asked["thinking"] = request.thinking
+    return asked
 
 
 def parameters(request: Request) -> ModelRequestParameters:
@@ -32,13 +41,6 @@ def parameters(request: Request) -> ModelRequestParameters:
         function_tools=[_tool(tool) for tool in request.tools],
         instruction_parts=instructions,
     )
-
-
-def _one_side(messages: list[ModelMessage]) -> Iterator[ModelMessage]:
-    requests = [message for message in messages if isinstance(message, ModelRequest)]
-    if requests:
-        yield ModelRequest(parts=[part for request in requests for part in request.parts])
-    yield from (message for message in messages if isinstance(message, ModelResponse))
 
 
 def _tool(tool: ToolDeclaration) -> ToolDefinition:

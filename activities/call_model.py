@@ -17,7 +17,7 @@ from activities.answer_check import Useless, check
 from activities.attempt import Attempt
 from activities.client import Came, ModelClient, NothingCame, Request
 from activities.contract import CALL_MODEL, ModelCall, ModelReply
-from activities.declared import Provider, ToolDeclaration
+from activities.declared import Model, Provider, ToolDeclaration
 from activities.evidence import cancelled, failure_of, no_key, no_provider
 from activities.heartbeat import EVERY_S, heartbeats
 from activities.identity import answer_key
@@ -31,6 +31,10 @@ from ledger.outcomes import Refused, Usage
 
 MAX_DETAIL: Final = 16_384
 """Characters of a provider's words that are kept for people."""
+
+
+_ANY_MODEL: Final = Model()
+"""What is known of a model that the operator said nothing about."""
 
 
 def _connect(provider: Provider) -> ModelClient:
@@ -48,6 +52,7 @@ class CallModel:
         providers: Mapping[str, Provider],
         tools: Mapping[str, ToolDeclaration],
         *,
+        models: Mapping[str, Model] | None = None,
         rows: Iterable[Row] = ROWS,
         connect: Callable[[Provider], ModelClient] = _connect,
         beat_s: float = EVERY_S,
@@ -57,6 +62,7 @@ class CallModel:
         self._store = store
         self._providers = providers
         self._tools = tools
+        self._models = models or {}
         self._rows = tuple(rows)
         self._connect = connect
         self._beat_s = beat_s
@@ -104,6 +110,8 @@ class CallModel:
         match await _asked(client, attempt, request):
             case Came(message=message) if attempt.exchange.answered:
                 return await self._judged(attempt, request, key, message)
+            case NothingCame(no_credentials=True):
+                return _refused(attempt, no_key())
             case Came() | NothingCame():
                 return await self._failed(attempt, None)
             case never:
@@ -123,6 +131,7 @@ class CallModel:
             tools=tuple(self._tools[name] for name in stage.tools),
             max_tokens=stage.limits.max_tokens,
             temperature=stage.limits.temperature,
+            thinking=self._models.get(str(call.target), _ANY_MODEL).thinking,
         )
 
     async def _judged(self, attempt: Attempt, request: Request, key: str, message: bytes) -> ModelReply:

@@ -6,7 +6,7 @@ and gives the answer back as a stored message. Not here: any vendor, any SDK, an
 
 from typing import Protocol
 
-from activities.declared import ToolDeclaration
+from activities.declared import Thinking, ToolDeclaration
 from activities.exchange import Exchange
 from ledger.model import Frozen
 
@@ -21,6 +21,7 @@ class Request(Frozen):
     tools: tuple[ToolDeclaration, ...] = ()
     max_tokens: int
     temperature: float | None = None
+    thinking: Thinking | None = None
 
 
 class Came(Frozen):
@@ -32,6 +33,9 @@ class Came(Frozen):
 
 class NothingCame(Frozen):
     """No whole answer came. The exchange tells why; one without a request: the client could not word this one."""
+
+    no_credentials: bool = False
+    """The client found none on this machine, or could not renew them; nothing was sent to the provider."""
 
 
 class ModelClient(Protocol):

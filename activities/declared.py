@@ -12,24 +12,39 @@ from ledger.agent import Name
 from ledger.classifier_row import Row
 from ledger.model import Frozen
 
+Api = Literal["openai-chat", "openai-responses", "anthropic-messages", "google"]
+"""The protocols of vendors that we speak: one row each in `vendors.ROWS`."""
+
+Thinking = Literal["off", "minimal", "low", "medium", "high"]
+"""How much a model thinks before it answers; each vendor's own scale is met as nearly as it can be."""
+
 
 class Provider(Frozen):
     """One endpoint that speaks one vendor protocol."""
 
     name: Name
-    api: Literal["openai-chat", "anthropic-messages"]
+    api: Api
     base_url: str
     """Where requests go; agents cannot change it. No trailing slash."""
     key: SecretStr | None = None
     """Read from the variable `key_env` by `settings.py`; None where the endpoint needs none or it is missing."""
     key_env: str = ""
+    key_header: str = ""
+    """The header that carries the key where it is not the protocol's own; `authorization` carries it as a bearer."""
     headers: dict[str, str] = Field(default_factory=dict)
+    query: dict[str, str] = Field(default_factory=dict)
+    """Added to every request's address, such as Azure's `api-version`."""
+    project: str = ""
+    """Google Cloud project: with it and `location`, api `google` is spoken as Vertex AI speaks it."""
+    location: str = ""
 
 
 class Model(Frozen):
     """What the operator knows of one target."""
 
     context_tokens: Annotated[int, Field(ge=1)] | None = None
+    thinking: Thinking | None = None
+    """None: what the model does by itself."""
 
 
 class CommandGate(Frozen):

@@ -25,7 +25,8 @@ REQUEST_ID_HEADERS: Final = ("x-request-id", "request-id", "x-goog-request-id", 
 """Where vendors and gateways name a request, most telling first."""
 
 NOT_PARAMETERS: Final = frozenset(
-    {"model", "messages", "input", "system", "instructions", "tools", "stream", "stream_options"}
+    {"model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "tools", "stream"}
+    | {"stream_options"}
 )
 """A request's target, content, tools, and how it is carried; all other fields are parameters (A22)."""
 
@@ -86,6 +87,8 @@ class Exchange:
     def parameters(self) -> dict[str, JsonValue]:
         """The parameters as they really left (A22), by name; of a structure only its kind, for it may hold content."""
         sent = _object(self.request)
+        generation = sent.pop("generationConfig", {})  # where Gemini has most of them
+        sent |= generation if isinstance(generation, dict) else {}
         return {name: _plain(value) for name, value in sent.items() if name not in NOT_PARAMETERS}
 
 

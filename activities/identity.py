@@ -11,19 +11,19 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.client import Request
-from activities.declared import ToolDeclaration
+from activities.declared import Provider, ToolDeclaration
 from ledger.conversation import digest
 from ledger.outcomes import Sent
 from ledger.records import RequestDigest
 from ledger.target import Target
 
-ASSEMBLY_VERSION: Final = "1"
+ASSEMBLY_VERSION: Final = "2"
 """Raised when the same stored conversation is assembled into another request (`assembly`)."""
 
 _SHORT: Final = 12
 """Hex characters of a catalog's version: enough to tell the tool sets of an installation apart."""
 
-_MAX_TOKENS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_MAX_TOKENS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 """The vendors' names for the limit of one answer."""
 
 
@@ -39,11 +39,29 @@ def answer_key(target: Target, request: Request) -> str:
         "target": str(target),
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
+        "thinking": request.thinking,
         "instructions": digest(request.instructions.encode()),
         "tools": catalog_version(request.tools),
         "assembly": ASSEMBLY_VERSION,
     }
     return digest(_canonical(asked))
+
+
+def origin(provider: Provider, request: Request) -> str:
+    """Who writes an answer: the target behind its address, and what it was told beside the conversation.
+
+    Only the same may get signed thinking and ids of the provider's making back: another model's are refused, and so
+    are, by Claude from Opus 5.5 and Sonnet 5.5 on, those that were thought under other instructions or tools.
+    """
+    writer: JsonValue = {
+        "api": provider.api,
+        "provider": provider.name,
+        "base_url": provider.base_url,
+        "model": request.model,
+        "instructions": digest(request.instructions.encode()),
+        "tools": catalog_version(request.tools),
+    }
+    return digest(_canonical(writer))[:_SHORT]
 
 
 def sent(request: Request, parameters: Mapping[str, JsonValue]) -> Sent:

@@ -1,7 +1,7 @@
 """The client of model providers that we use: pydantic-ai's direct streaming interface, one request a call.
 
 Here: a request in, the vendor's stream read to its end, a stored message out. Not here: how a vendor's SDK is built
-(`vendors`), what left and came on the wire (`transport`), what an answer is worth (`verdict`, `ledger.classify`).
+(`vendors`), what left and came on the wire (`transport`), what an answer is worth (`answer_check`).
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -14,13 +14,15 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
 from activities import assembly
+from activities.adapting import ORIGIN
 from activities.client import Came, NothingCame, Request
 from activities.declared import Provider
 from activities.exchange import Exchange
+from activities.identity import origin
 from activities.messages import serialise, user_message
 from activities.pricing import load_prices, usage_of
 from activities.transport import recorded
-from activities.vendors import TIMEOUT, connect
+from activities.vendors import connect
 
 REHEARSAL: Final = Request(model="warm-up", instructions="-", messages=(user_message("-"),), max_tokens=1)
 
@@ -51,6 +53,9 @@ class PydanticAIClient:
             with recorded(exchange):
                 return await self._read(request, exchange)
         except Exception as problem:
+            unknown_to_google = self._vendor.no_credentials
+            if unknown_to_google is not None and isinstance(problem, unknown_to_google):
+                return NothingCame(no_credentials=True)
             if exchange.request is None and not isinstance(problem, UserError):
                 raise
             return NothingCame()
@@ -62,22 +67,19 @@ class PydanticAIClient:
                     pass
             finally:  # a broken or cancelled stream may have told what it had counted
                 exchange.usage = usage_of(stream.usage)
-            return Came(message=serialise(stream.get()))
+            answer = stream.get()
+            answer.metadata = {ORIGIN: origin(self._provider, request)}
+            return Came(message=serialise(answer))
 
     def _opened(self, request: Request) -> AbstractAsyncContextManager[StreamedResponse]:
+        messages = assembly.conversation(request, self._provider)
+        asked = assembly.settings(request, self._provider, messages)
         return model_request_stream(
             self._vendor.model(request.model),
-            assembly.conversation(request.messages),
-            model_settings=_settings(request),
+            messages,
+            model_settings=ModelSettings(**self._vendor.settings, **asked),
             model_request_parameters=assembly.parameters(request),
         )
 
     async def close(self) -> None:
         await self._vendor.close()
-
-
-def _settings(request: Request) -> ModelSettings:
-    settings = ModelSettings(max_tokens=request.max_tokens, timeout=TIMEOUT)
-    if request.temperature is not None:
-        settings["temperature"] = request.temperature
-    return settings

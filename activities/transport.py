@@ -24,6 +24,12 @@ from ledger.observation import Ended
 RUN_HEADER: Final = "x-endstop-run"
 ATTEMPT_HEADER: Final = "x-endstop-attempt"
 
+CONNECT_S: Final = 10.0
+"""Seconds for a connection to come about; OpenAI's and Anthropic's SDKs allow 5, which a slow proxy misses."""
+
+TIMEOUT: Final = httpx2.Timeout(None, connect=CONNECT_S, pool=CONNECT_S)
+"""The whole trip has a deadline of its own; an idle timeout would add nothing that a slow drip could not escape."""
+
 ENCODINGS: Final = "gzip, deflate"
 """What we decompress ourselves, in bounded steps; a vendor that sends another is refused."""
 
@@ -91,7 +97,8 @@ def _mark(request: httpx2.Request, exchange: Exchange) -> None:
         if event.endswith("send_request_headers.started") and info["request"].method != b"CONNECT":
             exchange.sent = True
 
-    request.extensions = {**request.extensions, "trace": trace}
+    # Each SDK has a timeout of its own and asks for it: here all of them get the same.
+    request.extensions = {**request.extensions, "trace": trace, "timeout": TIMEOUT.as_dict()}
 
 
 async def _recorded(response: httpx2.Response, exchange: Exchange) -> httpx2.Response:

@@ -28,13 +28,14 @@ def refusal(tmp_path: Path, text: str) -> str:
     return line.replace(str(tmp_path / "endstop.toml"), "FILE")
 
 
-def test_without_a_file_there_are_two_providers_a_local_store_and_no_gate(tmp_path, monkeypatch):
+def test_without_a_file_there_are_three_providers_a_local_store_and_no_gate(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = load_settings(environ={"OPENAI_API_KEY": MARKER})
     declared = settings.declared
     assert {name: (p.api, p.base_url, p.key_env) for name, p in declared.providers.items()} == {
         "openai": ("openai-chat", "https://api.openai.com/v1", "OPENAI_API_KEY"),
         "anthropic": ("anthropic-messages", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+        "google": ("google", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY"),
     }
     assert settings.store_url == f"sqlite:///{tmp_path}/.endstop/store.db"
     assert declared.workspace_root == tmp_path / ".endstop/workspaces"
@@ -110,6 +111,7 @@ def test_the_variable_wins_over_the_file_in_the_folder_and_the_argument_over_bot
 
 PROVIDER = '[providers.a]\napi = "openai-chat"\nbase_url = "http://h"\n'
 IN_THE_FILE = "a key does not belong into the file: put it into a variable and name that as key_env"
+NOR_IN_AN_ADDRESS = "a key does not belong into the file, nor into an address: put it into a variable, key_env"
 THE_NAME = "should be the NAME of a variable, in capitals, such as OPENAI_API_KEY; never the key itself"
 A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host'
 
@@ -149,7 +151,7 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
         ),
         (
             PROVIDER.replace("openai-chat", "smtp"),
-            "FILE: providers.a.api: should be 'openai-chat' or 'anthropic-messages'",
+            "FILE: providers.a.api: should be 'openai-chat', 'openai-responses', 'anthropic-messages' or 'google'",
         ),
         (PROVIDER + f"api_key = '{MARKER}'", f"FILE: providers.a: {IN_THE_FILE}"),
         (PROVIDER + f"Key = '{MARKER}'", f"FILE: providers.a: {IN_THE_FILE}"),
@@ -161,6 +163,31 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
         (
             PROVIDER + f'headers = {{x = "{MARKER}\\r\\ny: z"}}',
             "FILE: providers.a.headers: a header is a name of letters, digits and hyphens, and one line of text",
+        ),
+        (PROVIDER + f"query = {{key = '{MARKER}'}}", f"FILE: providers.a.query: {NOR_IN_AN_ADDRESS}"),
+        (
+            PROVIDER + f"key_env = 'K'\nkey_header = 'api key {MARKER}'",
+            "FILE: providers.a.key_header: should be the name of a header, such as api-key",
+        ),
+        (
+            PROVIDER + "key_header = 'api-key'",
+            "FILE: providers.a: key_header says where the key goes, so key_env must name the variable that holds it",
+        ),
+        (
+            PROVIDER + "project = 'p'",
+            "FILE: providers.a: project and location go together: with both, Google's models are asked at Vertex AI",
+        ),
+        (
+            PROVIDER + "project = 'p'\nlocation = 'global'",
+            'FILE: providers.a: project and location are for api "google", which then asks at Vertex AI',
+        ),
+        (
+            PROVIDER.replace("openai-chat", "google") + "project = 'p'\nlocation = 'global'\nkey_env = 'K'",
+            "FILE: providers.a: Vertex AI takes no key_env; GOOGLE_APPLICATION_CREDENTIALS names the account",
+        ),
+        (
+            PROVIDER + "location = 'a/../b'",
+            "FILE: providers.a.location: should be a name of Google Cloud: lower case letters, digits and hyphens",
         ),
         (PROVIDER.replace("http://h", "ftp://h"), f"FILE: providers.a.base_url: {A_URL}"),
         (PROVIDER.replace("http://h", "file:///etc/passwd"), f"FILE: providers.a.base_url: {A_URL}"),

@@ -21,7 +21,7 @@ from ledger.target import Target
 from simulator import Reply, Script, Simulator
 from store import Store
 
-APIS = ("openai-chat", "anthropic-messages")
+APIS = ("openai-chat", "openai-responses", "anthropic-messages", "google")
 PROMPT = "MARKER-PROMPT what is the capital of France?"
 INSTRUCTIONS = "MARKER-INSTRUCTIONS be brief"
 KEY = "sk-MARKER-KEY-0123456789"
@@ -91,7 +91,7 @@ async def bench(
 ) -> AsyncIterator[Bench]:
     """A bench on which the model "m" of the provider "sim" answers with these replies."""
     async with Simulator(script or Script(models={"m": replies})) as sim:
-        base = f"{sim.url}/v1" if api == "openai-chat" else sim.url
+        base = f"{sim.url}/v1" if api.startswith("openai") else sim.url
         declared = {"name": "sim", "api": api, "base_url": base, "key": SecretStr(KEY), "key_env": "SIM_KEY"} | provider
         store = await Store.open(f"sqlite:///{folder / 'store.db'}")
         caller = CallModel(store, {"sim": Provider.model_validate(declared)}, TOOLS, beat_s=0.05)

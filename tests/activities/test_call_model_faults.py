@@ -22,6 +22,8 @@ from tests.activities.model_bench import APIS, bench
 HTML = "<html><head><title>502</title></head><body>nginx</body></html>"
 EVENTS = {"content-type": "text/event-stream"}
 SHORT = {"deadline_s": 0.5}
+LONG = Text(text="This answer comes in many small pieces.", chunks=12)
+"""Each protocol has its own number of events before the first word; this one is in its middle after six."""
 
 FAULTS: dict[str, tuple[Reply, str, bool, dict]] = {
     # what happens: the reply, the kind, whether the work may have been done and billed, changes of the call
@@ -40,15 +42,20 @@ FAULTS: dict[str, tuple[Reply, str, bool, dict]] = {
     "an answer without words": (Text(text=""), "bad_output", False, {}),
     "an answer of blanks": (Text(text=" \n "), "bad_output", False, {}),
     "error event at once": (ErrorInStream(error="overloaded"), "overloaded", False, {}),
-    "error event in mid stream": (ErrorInStream(after_events=4, error="server_error"), "server_error", True, {}),
-    "cut in mid stream": (Cut(after_events=3), "network", True, {}),
-    "reset in mid stream": (Cut(after_events=3, ending="reset"), "network", True, {}),
-    "ended in good order but too early": (Cut(after_events=3, ending="clean"), "network", True, {}),
+    "error event in mid stream": (
+        ErrorInStream(after_events=6, error="server_error", answer=LONG),
+        "server_error",
+        True,
+        {},
+    ),
+    "cut in mid stream": (Cut(after_events=6, answer=LONG), "network", True, {}),
+    "reset in mid stream": (Cut(after_events=6, ending="reset", answer=LONG), "network", True, {}),
+    "ended in good order but too early": (Cut(after_events=6, ending="clean", answer=LONG), "network", True, {}),
     "closed after the request": (Refuse(), "network", True, {}),
     "reset after the request": (Refuse(ending="reset"), "network", True, {}),
     "never a status line": (Hang(), "timeout", True, SHORT),
     "headers and then silence": (Hang(where="after_headers"), "timeout", True, SHORT),
-    "silence in mid stream": (Cut(after_events=3, ending="stall"), "timeout", True, SHORT),
+    "silence in mid stream": (Cut(after_events=6, ending="stall", answer=LONG), "timeout", True, SHORT),
     "a slow drip": (Drip(interval_s=0.01), "timeout", True, SHORT),
     "more than we read": (Huge(size=40_000_000), "bad_output", True, {}),
     "a gzip bomb": (Huge(size=400_000_000, gzip=True), "bad_output", True, {}),
