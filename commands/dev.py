@@ -62,7 +62,7 @@ def with_simulator(settings: "Settings", url: str) -> "Settings":
 
 
 def _at_simulator(provider: Provider, url: str) -> Provider:
-    path = "/v1" if provider.api == "openai-chat" else ""
+    path = "/v1" if provider.api.startswith("openai") else ""
     return Provider(name=provider.name, api=provider.api, base_url=url + path, key=SecretStr("simulated"))
 
 
