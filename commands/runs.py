@@ -198,7 +198,7 @@ async def unfinished(
                 begun[event.event_id] = Unfinished(id=order["attempt"], target=order["target"])
         for ending in _ENDINGS:
             if event.HasField(ending):
-                begun.get(getattr(event, ending).scheduled_event_id, None)
+                begun.pop(getattr(event, ending).scheduled_event_id, None)
     return tuple(begun.values())
 
 
