@@ -1,16 +1,17 @@
-"""Writes the tables of `architecture.md` from the code that decides: `python docs/tables.py` after a change of them.
+"""Writes the tables of our pages from the code that decides: `python -m docs.tables` after a change of them.
 
-A table stands between `<!-- NAME -->` and `<!-- /NAME -->`. A test proves that the page is up to date.
+A table stands between `<!-- NAME -->` and `<!-- /NAME -->`. A test proves that the pages are up to date.
 """
 
 import re
 from pathlib import Path
 
+from docs import provider_tables
 from ledger.failures import REMEDY, FailureKind, Schedule
 from ledger.interventions import ACCEPTS, BARE
 from ledger.policy import SCHEDULES
 
-PAGE = Path(__file__).parent / "architecture.md"
+PAGES = tuple(Path(__file__).parent / name for name in ("architecture.md", "providers.md"))
 
 
 def remedies() -> str:
@@ -34,7 +35,13 @@ def schedules() -> str:
 
 def renewed(page: str) -> str:
     """The page with every table as the code has it now."""
-    for name, table in {"remedies": remedies(), "answers": answers(), "schedules": schedules()}.items():
+    tables = {
+        "remedies": remedies(),
+        "answers": answers(),
+        "schedules": schedules(),
+        "provider rows": provider_tables.rows(),
+    }
+    for name, table in tables.items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
         page = marked.sub(lambda found, table=table: f"{found[1]}{table}{found[2]}", page)  # type: ignore[misc]
     return page
@@ -51,4 +58,5 @@ def _yes(flag: bool) -> str:  # noqa: FBT001 - one word for one flag
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text()))
+    for page in PAGES:
+        page.write_text(renewed(page.read_text()))

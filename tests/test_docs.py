@@ -1,18 +1,58 @@
 """The documents say what the code does."""
 
 import re
+import textwrap
 from pathlib import Path
 
-from docs import tables
+import pytest
+
+from docs import provider_tables, tables
+from ledger.classifier_row import Row
+from ledger.classifier_rows_limits import ALLOWANCES, MONEY, SIZES
+from ledger.classifier_rows_status import STATUSES
+from ledger.classify import ROWS, Observation, classify, rows_with
+from ledger.failures import FailureKind
+from settings import load_settings
 
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_tables_of_the_architecture_page_are_those_of_the_code():
-    page = tables.PAGE.read_text()
-    assert page == tables.renewed(page), "run: python docs/tables.py"
+@pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.name)
+def test_the_tables_of_a_page_are_those_of_the_code(page):
+    assert page.read_text() == tables.renewed(page.read_text()), "run: python -m docs.tables"
+
+
+def test_the_architecture_page_has_its_tables():
+    page = tables.PAGES[0].read_text()
     assert tables.remedies() in page
     assert tables.answers() in page
+
+
+def test_the_page_of_providers_tells_every_row_once_in_the_order_of_the_code():
+    told = re.findall(r"^\| ([a-z0-9_]+\.[a-z0-9_]+) \|", tables.PAGES[1].read_text(), re.MULTILINE)
+    assert sorted(told) == sorted(row.rule for row in ROWS)
+    places = {rule: place for place, rule in enumerate(told)}
+    by_table = [places[row.rule] for row in (*MONEY, *ALLOWANCES, *SIZES, *STATUSES)]
+    assert by_table == sorted(by_table)
+
+
+def test_a_row_is_told_in_plain_words():
+    row = Row(
+        rule="own.row",
+        source="x",
+        kind=FailureKind.OVERLOADED,
+        providers=("acme",),
+        statuses=("429", "none"),
+        codes=("E1",),
+        phrases=("no * room", *(f"word {n}" for n in range(9))),
+        unless=("your limit",),
+        over_limit=False,
+        wait_over=900,
+    )
+    assert provider_tables.matches(row) == (
+        'provider acme; status 429, none; code `E1`; says "no … room", "word 0", "word 1", "word 2", "word 3", '
+        '"word 4" and 4 more; but not "your limit"; asks for no more than the whole limit; states a wait over 900 s'
+    )
 
 
 def test_every_file_that_the_documents_name_exists():
@@ -20,3 +60,11 @@ def test_every_file_that_the_documents_name_exists():
         for name in re.findall(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|toml|md))`", page.read_text()):
             places = (ROOT / name, page.parent / name, ROOT / "examples" / "fix-tests" / name)
             assert any(place.exists() for place in places), f"{page.name} names {name}"
+
+
+def test_the_row_that_the_page_of_providers_shows_can_be_declared(tmp_path):
+    (example,) = re.findall(r"^    \[\[classify\]\]\n(?:    .+\n)+", tables.PAGES[1].read_text(), re.MULTILINE)
+    (tmp_path / "endstop.toml").write_text(textwrap.dedent(example))
+    (row,) = load_settings(tmp_path / "endstop.toml", {}).declared.rules
+    closed = Observation(status=503, body="Closed for weekly maintenance.")
+    assert classify(closed, rows_with((row,))).rule == "own.maintenance"
