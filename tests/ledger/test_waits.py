@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ledger.classify import classify
 from ledger.durations import duration, moment
 from ledger.failures import FailureKind
 from ledger.observation import Observation
@@ -130,6 +131,20 @@ def test_a_wait_is_trusted_as_far_as_the_kind_allows(
     wait: float | None,
 ) -> None:
     assert judged_wait(kind, stated, transient=transient) == wait
+
+
+def test_a_daily_quota_that_states_ten_seconds_is_left_and_not_waited_for() -> None:
+    details = [
+        {
+            "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+            "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "250"}],
+        },
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "10s"},
+    ]
+    observation = seen({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": details}})
+    judged = classify(observation)
+    assert stated_wait(observation) == 10
+    assert (judged.kind, judged.transient, judged.wait_s) == (K.QUOTA_EXHAUSTED, False, None)
 
 
 @given(st.text(max_size=60))
