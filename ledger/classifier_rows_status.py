@@ -81,6 +81,7 @@ FAULTS: Final = (
         phrases=(
             "unknown parameter", "unsupported parameter", "unrecognized request argument", "is not supported",
             "not support", "failed to parse grammar", "requires jinja", "chat template", "invalid parameter",
+            "not a multimodal model", "not a vision model", "stop sequence", "unknown field", "field required",
         ),
         statuses=("5xx",),
     ),
