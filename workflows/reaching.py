@@ -46,10 +46,10 @@ class NotTaken(Frozen):
     """The run's own words, on one line; "" where nobody answered."""
 
 
-async def ask(handle: WorkflowHandle[Any, Any], query: str, *args: object) -> Any:  # noqa: ANN401 - JSON
-    """Ask the workflow; None where nobody answers, or where the run broke before it could."""
+async def ask(handle: WorkflowHandle[Any, Any], query: str, *args: object, within_s: float = QUERY_S) -> Any:  # noqa: ANN401 - JSON
+    """Ask the workflow; None where nobody answers in time, or where the run broke before it could."""
     try:
-        return await handle.query(query, args=args, rpc_timeout=timedelta(seconds=QUERY_S))
+        return await handle.query(query, args=args, rpc_timeout=timedelta(seconds=within_s))
     except (WorkflowQueryFailedError, WorkflowQueryRejectedError):
         return None
     except RPCError as error:
