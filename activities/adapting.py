@@ -105,7 +105,11 @@ class _Adapting:
         self._open.remove(found)
         call = found[1]
         return ToolReturnPart(
-            tool_name=call.tool_name, content=part.content, tool_call_id=call.tool_call_id, outcome=part.outcome
+            tool_name=call.tool_name,
+            content=part.content,
+            tool_call_id=call.tool_call_id,
+            outcome=part.outcome,
+            timestamp=part.timestamp,
         )
 
     def _answered(self, message: ModelResponse, index: int, *, own: bool) -> Iterator[ModelResponsePart]:

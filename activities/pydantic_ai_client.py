@@ -53,8 +53,7 @@ class PydanticAIClient:
             with recorded(exchange):
                 return await self._read(request, exchange)
         except Exception as problem:
-            unknown_to_google = self._vendor.no_credentials
-            if unknown_to_google is not None and isinstance(problem, unknown_to_google):
+            if isinstance(problem, self._vendor.no_credentials):
                 return NothingCame(no_credentials=True)
             if exchange.request is None and not isinstance(problem, UserError):
                 raise
@@ -72,12 +71,13 @@ class PydanticAIClient:
             return Came(message=serialise(answer))
 
     def _opened(self, request: Request) -> AbstractAsyncContextManager[StreamedResponse]:
+        model = self._vendor.model(request.model)
         messages = assembly.conversation(request, self._provider)
-        asked = assembly.settings(request, self._provider, messages)
+        asked = assembly.settings(request, self._provider, messages, model.profile)
         return model_request_stream(
-            self._vendor.model(request.model),
+            model,
             messages,
-            model_settings=ModelSettings(**self._vendor.settings, **asked),
+            model_settings=ModelSettings(**self._vendor.settings | asked),
             model_request_parameters=assembly.parameters(request),
         )
 

@@ -44,7 +44,7 @@ class Vendor:
     close: Callable[[], Awaitable[None]]
     settings: ModelSettings
     """What every request of this protocol asks for beside its own parameters."""
-    no_credentials: type[Exception] | None = None
+    no_credentials: tuple[type[Exception], ...] = ()
     """What its SDK raises, before it sends anything, where it finds no credentials of this machine."""
 
 
@@ -146,7 +146,7 @@ def _google(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor:
         model=lru_cache(MODELS_KEPT)(model),
         close=http.aclose,
         settings=ModelSettings(),
-        no_credentials=GoogleAuthError,
+        no_credentials=(GoogleAuthError,),
     )
 
 
