@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from simulator import strict_anthropic
 from simulator.dialect import (
     Ask,
     Envelope,
@@ -88,6 +89,9 @@ class AnthropicMessages:
             size=size,
             thinking=isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive"),
         )
+
+    def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:  # noqa: ARG002 - the rules of this API are the same for all models
+        strict_anthropic.check(body)
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
         content: list[JsonValue] = [_thinking(answer.thinking)] if answer.thinking and ask.thinking else []

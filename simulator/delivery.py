@@ -18,7 +18,6 @@ from simulator.replies import (
     Drip,
     Error,
     ErrorInStream,
-    ErrorWord,
     Hang,
     Huge,
     Raw,
@@ -68,8 +67,9 @@ class Delivery:
         yield body[: len(body) // 2]
         yield body[len(body) // 2 :]
 
-    def problem(self, error: ErrorWord, message: str | None, retry_after_s: float | None = None) -> Problem:
-        return Problem(error=error, model=self.ask.model, message=message, retry_after_s=retry_after_s)
+    def problem(self, reply: Error | ErrorInStream) -> Problem:
+        same = reply.model_dump(include={"error", "message", "param", "code", "retry_after_s"})
+        return Problem(model=self.ask.model, **same)
 
 
 async def deliver(reply: Reply, to: Delivery) -> Literal["sent", "cut"]:
@@ -132,7 +132,7 @@ async def _plain(to: Delivery, status: int, headers: Mapping[str, str], body: by
 
 
 async def _error(reply: Error, to: Delivery) -> None:
-    problem = to.problem(reply.error, reply.message, reply.retry_after_s)
+    problem = to.problem(reply)
     envelope = to.dialect.error(problem, to.token)
     if envelope.status < FIRST_ERROR and to.ask.stream:
         await to.start_answer()
@@ -145,7 +145,7 @@ async def _error(reply: Error, to: Delivery) -> None:
 
 async def _error_in_stream(reply: ErrorInStream, to: Delivery) -> None:
     """To a request that did not ask for a stream, the error's envelope is the body of the 200."""
-    problem = to.problem(reply.error, reply.message)
+    problem = to.problem(reply)
     if not to.ask.stream:
         await _plain(to, 200, {}, _encoded(to.dialect.error(problem, to.token).body))
         return

@@ -18,11 +18,18 @@ BYTES_PER_TOKEN = 4
 
 
 class AskError(ValueError):
-    """A request this API could not read; the message goes back in the vendor's envelope for `error`."""
+    """A request this API refuses; the message goes back in the vendor's envelope for `error`.
 
-    def __init__(self, message: str, error: ErrorWord = "invalid_request") -> None:
+    `param` and `code` are what OpenAI says besides: which part of the request, and which rule.
+    """
+
+    def __init__(
+        self, message: str, error: ErrorWord = "invalid_request", *, param: str | None = None, code: str | None = None
+    ) -> None:
         super().__init__(message)
         self.error: ErrorWord = error
+        self.param = param
+        self.code = code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +52,13 @@ class Ask:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """An error to put into a vendor's envelope; a message replaces the vendor's usual words."""
+    """An error to put into a vendor's envelope; message, param and code replace the vendor's usual ones."""
 
     error: ErrorWord
     model: str
     message: str | None = None
+    param: str | None = None
+    code: str | None = None
     retry_after_s: float | None = None
 
 
@@ -65,6 +74,7 @@ class Dialect(Protocol):
     """One API of one vendor. `token` is unique to the request: ids of the answer are made from it.
 
     `request_id_header` is empty where the vendor has none. `events_before` counts what was sent before an error.
+    `check` raises AskError for what the real vendor refuses in a request that could be read.
     """
 
     name: str
@@ -75,6 +85,8 @@ class Dialect(Protocol):
     def key(self, headers: Mapping[str, str]) -> str: ...
 
     def read(self, path: str, body: Mapping[str, JsonValue], size: int) -> Ask: ...
+
+    def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None: ...
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue: ...
 

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from pydantic import JsonValue
 
+from simulator import strict_gemini
 from simulator.dialect import Ask, Envelope, Problem, arguments_of, calls_of, pieces, usage_of
 from simulator.gemini_errors import ERRORS, envelope
 from simulator.gemini_request import newest, turns_of, wants_thoughts
@@ -60,6 +61,9 @@ class Gemini:
             size=size,
             thinking=wants_thoughts(body),
         )
+
+    def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:
+        strict_gemini.check(body, signs=SIGNS.match(ask.model) is not None)
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
         parts: list[JsonValue] = [*_parts(ask, answer, token, chunks=1)]

@@ -10,6 +10,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from simulator import strict_chat
 from simulator.dialect import (
     Ask,
     Envelope,
@@ -118,6 +119,9 @@ class OpenAIChat:
             usage_in_stream=isinstance(options, dict) and options.get("include_usage") is True,
         )
 
+    def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:  # noqa: ARG002 - the rules of this API are the same for all models
+        strict_chat.check(body)
+
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
         message: dict[str, JsonValue] = {
             "role": "assistant",
@@ -154,11 +158,13 @@ class OpenAIChat:
         status, kind, code, words = ERRORS[problem.error]
         wait = "" if problem.retry_after_s is None else f" Please try again in {problem.retry_after_s:g}s."
         message = problem.message or words.format(model=problem.model, wait=wait)
-        param = PARAMS.get(problem.error)
-        return Envelope(
-            status=status,
-            body={"error": {"message": message, "type": kind, "param": param, "code": code}},
-        )
+        error: JsonValue = {
+            "message": message,
+            "type": kind,
+            "param": problem.param or PARAMS.get(problem.error),
+            "code": problem.code or code,
+        }
+        return Envelope(status=status, body={"error": error})
 
     def error_event(self, problem: Problem, token: str, events_before: int = 0) -> bytes:  # noqa: ARG002 - events of this API have no number
         return _data(self.error(problem, token).body)

@@ -7,10 +7,12 @@ events in `response_events`. Errors are those of the vendor's other API, but for
 import json
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from pydantic import JsonValue
 
+from simulator import strict_responses
 from simulator.dialect import Ask, AskError, Envelope, Problem, flat, text_field, usage_of
 from simulator.openai_chat import OpenAIChat
 from simulator.replies import Text, ToolCalls, Usage
@@ -54,6 +56,9 @@ class OpenAIResponses:
             stored=body.get("store") is not False,
         )
 
+    def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:  # noqa: ARG002 - the rules of this API are the same for all models
+        strict_responses.check(body)
+
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
         return self._ended(ask, answer, token)
 
@@ -82,13 +87,8 @@ class OpenAIResponses:
         }
 
     def error(self, problem: Problem, token: str) -> Envelope:
-        own = Problem(
-            error=problem.error,
-            model=problem.model,
-            message=problem.message or OWN_WORDS.get(problem.error),
-            retry_after_s=problem.retry_after_s,
-        )
-        return self._errors.error(own, token)
+        message = problem.message or OWN_WORDS.get(problem.error)
+        return self._errors.error(replace(problem, message=message), token)
 
     def error_event(self, problem: Problem, token: str, events_before: int = 0) -> bytes:
         """A response that failed; what its `error.code` may be is a list of this API's own."""

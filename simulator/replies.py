@@ -130,11 +130,16 @@ GoodAnswer = Annotated[Text | ToolCalls, Field(discriminator="kind")]
 
 
 class Error(ReplyBase):
-    """The vendor's own error envelope and status for `error`; `retry_after_s` is also its `retry-after` header."""
+    """The vendor's own error envelope and status for `error`; `retry_after_s` is also its `retry-after` header.
+
+    `param` and `code` are fields that only OpenAI's envelopes have.
+    """
 
     kind: Literal["error"] = "error"
     error: ErrorWord
     message: str | None = None
+    param: str | None = None
+    code: str | None = None
     retry_after_s: Seconds | None = None
     headers: ScriptedHeaders = Field(default={})
 

@@ -3,6 +3,7 @@
 A script is a TOML or JSON file, or the same as Python values:
 
     keys = ["sim-key"]                      # optional: any other key gets the vendor's 401
+    strict = true                           # optional: refuse what the real vendor refuses, see `strict`
 
     [default]                               # optional: for models that have no list of their own
     kind = "text"
@@ -62,6 +63,7 @@ class Script(Frozen):
     """What the simulator answers. Without a list of its own a model gets `default`, every time."""
 
     keys: tuple[str, ...] = Field(default=(), repr=False)
+    strict: bool = False
     default: Reply = CANNED
     models: ModelLists = Field(default={}, validate_default=True)
 

@@ -1,44 +1,28 @@
 """The simulator itself: listens, reads requests, asks the script, sends the reply, logs both.
 
-Vendors' words are in the dialects, bad endings in `delivery`, bytes in `wire`.
+Vendors' words are in the dialects, the choice of a reply in `turns`, bad endings in `delivery`, bytes in `wire`.
 """
 
 import asyncio
-import hashlib
 import json
 import logging
 import secrets
 from collections.abc import Coroutine
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 import h11
 
 from simulator import admin
 from simulator.delivery import Delivery, deliver
-from simulator.dialect import Ask, AskError, Dialect
-from simulator.lanes import Choice, Lanes
-from simulator.log import Answered, Log, Outcome, Received, masked
-from simulator.replies import Error
+from simulator.lanes import Lanes
+from simulator.log import Answered, Log, Outcome, Received
 from simulator.routing import dialect_for
 from simulator.script import Script
-from simulator.wire import BODY_LIMIT, ClientGoneError, Request, Wire
-
-LANE_HEADER: Final = "x-endstop-run"
-ATTEMPT_HEADER: Final = "x-endstop-attempt"
+from simulator.turns import Turn, answered, take
+from simulator.wire import ClientGoneError, Request, Wire
 
 _logger = logging.getLogger("simulator")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Turn:
-    """One request and what it gets."""
-
-    ask: Ask
-    choice: Choice
-    record: Received
 
 
 class Simulator:
@@ -143,38 +127,22 @@ class Simulator:
             status, body = admin.answer(request, self._controls)
             await _send_json(wire, status, json.dumps(body))
             return
-        turn = self._turn(request, dialect)
+        self._seq += 1
+        turn = take(request, dialect, self._lanes, self._seq)
         await self._log.add_received(turn.record)
         if turn.choice.exhausted:
             _logger.warning("script exhausted: model %s lane %r", turn.record.model, turn.record.lane)
         to = Delivery(wire=wire, dialect=dialect, ask=turn.ask, token=f"{self._life}{turn.record.seq:06d}")
         await self._deliver(turn, to)
 
-    def _turn(self, request: Request, dialect: Dialect) -> _Turn:
-        ask = Ask(model="", stream=False, newest="", size=request.size)
-        try:
-            ask = _read(request, dialect)
-            choice = self._choose(request, dialect, ask)
-        except AskError as problem:
-            choice = Choice(number=0, reply=Error(error=problem.error, message=str(problem)))
-        self._seq += 1
-        return _Turn(ask=ask, choice=choice, record=_received(request, dialect, ask, choice, self._seq))
-
-    def _choose(self, request: Request, dialect: Dialect, ask: Ask) -> Choice:
-        keys = self._lanes.script.keys
-        if keys and dialect.key(request.headers) not in keys:
-            return Choice(number=0, reply=Error(error="auth"))
-        lane = request.headers.get(LANE_HEADER, "")
-        return self._lanes.choose(model=ask.model, lane=lane, newest=ask.newest)
-
-    async def _deliver(self, turn: _Turn, to: Delivery) -> None:
+    async def _deliver(self, turn: Turn, to: Delivery) -> None:
         outcome: Outcome = "stopped"
         try:
             outcome = await _unless_gone(to.wire, self._when_due(turn, to))
         finally:
-            await self._log.add_answered(_answered(turn, to.wire, outcome))
+            await self._log.add_answered(answered(turn, to.wire, outcome))
 
-    async def _when_due(self, turn: _Turn, to: Delivery) -> Outcome:
+    async def _when_due(self, turn: Turn, to: Delivery) -> Outcome:
         reply = turn.choice.reply
         if reply.held_until is not None:
             await self._label(reply.held_until).wait()
@@ -196,52 +164,6 @@ async def _unless_gone(wire: Wire, answer: Coroutine[None, None, Outcome]) -> Ou
         work.cancel()
         watch.cancel()
         await asyncio.gather(work, watch, return_exceptions=True)
-
-
-def _read(request: Request, dialect: Dialect) -> Ask:
-    if request.size > BODY_LIMIT:
-        raise AskError(f"simulator: the request has {request.size} bytes; at most {BODY_LIMIT} are read", "too_large")
-    try:
-        body = json.loads(request.body)
-    except (ValueError, RecursionError) as problem:
-        raise AskError("we could not parse the JSON body of your request") from problem
-    if not isinstance(body, dict):
-        raise AskError("the JSON body of your request must be an object")
-    return dialect.read(request.path, body, request.size)
-
-
-def _received(request: Request, dialect: Dialect, ask: Ask, choice: Choice, seq: int) -> Received:
-    return Received(
-        seq=seq,
-        at=datetime.now(UTC),
-        dialect=dialect.name,
-        model=ask.model,
-        lane=request.headers.get(LANE_HEADER, ""),
-        number=choice.number,
-        attempt=request.headers.get(ATTEMPT_HEADER, ""),
-        method=request.method,
-        path=request.path,
-        headers=masked(request.headers),
-        body_size=request.size,
-        body_sha256=hashlib.sha256(request.body).hexdigest(),
-        raw=request.body,
-    )
-
-
-def _answered(turn: _Turn, wire: Wire, outcome: Outcome) -> Answered:
-    record = turn.record
-    return Answered(
-        seq=record.seq,
-        at=datetime.now(UTC),
-        model=record.model,
-        lane=record.lane,
-        number=record.number,
-        attempt=record.attempt,
-        reply="exhausted" if turn.choice.exhausted else turn.choice.reply.kind,
-        status=wire.status,
-        bytes_sent=wire.sent,
-        outcome=outcome,
-    )
 
 
 async def _send_json(wire: Wire, status: int, body: str) -> None:

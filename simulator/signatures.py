@@ -36,8 +36,9 @@ def fits(signature: str, thought: str) -> bool:
 
 
 def _opened(signature: str) -> tuple[bytes, bytes]:
+    """Body and code. Both alphabets of base64 are read: Google's client writes the one for addresses."""
     try:
-        raw = base64.b64decode(signature, validate=True)
+        raw = base64.b64decode(signature.replace("-", "+").replace("_", "/"), validate=True)
     except (binascii.Error, ValueError):
         return b"", b""
     return raw[:-DIGEST], raw[-DIGEST:]
