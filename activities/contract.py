@@ -79,6 +79,10 @@ class ModelCall(Frozen):
     """A backoff of up to `ride_s` that is slept inside the activity, heartbeat phase `waiting`."""
     deadline_s: float = 600
     renew_files: bool = False
+    allowance_usd: float | None = None
+    """The most that the trip may cost: where it could cost more nothing is sent, and the outcome is `Held`."""
+    unpriced: bool = True
+    """Whether it may be made where the price is unknown; else the outcome is `Held`."""
 
 
 class ModelReply(Frozen):

@@ -25,26 +25,25 @@ from ledger.answers import (
     StopRun,
     UseModel,
 )
-from ledger.calls import Turn
 from ledger.decisions import Ask, CallModel, Decision
+from ledger.granting import accepted, granted, learned, noted, raised, with_gate
 from ledger.interventions import (
     BARE,
     BudgetSpent,
     Intervention,
     LedgerFull,
-    ModelsExhausted,
     NoProgress,
     Open,
-    RequestRejected,
+    SpendLimit,
     TurnLimit,
 )
-from ledger.journal import AnswerRecord, DeadlineRecord, DirectiveRecord, EvidenceRecord
+from ledger.journal import AnswerRecord, DeadlineRecord, DirectiveRecord
 from ledger.model import Frozen
 from ledger.notes import GuideNote
 from ledger.rounds import conclude, next_target
 from ledger.state import Ledger, Moment, Step, Stopping
 from ledger.target import Target
-from ledger.turning import Records, ask, begin_call, begin_turn, settle, start_call, unmoved
+from ledger.turning import Records, ask, begin_call, begin_turn, send, settle, start_call, unmoved
 
 
 class Refusal(Frozen):
@@ -81,9 +80,9 @@ def direct(ledger: Ledger, directive: Directive, moment: Moment) -> Step | Refus
     )
     match body:
         case GuideRun():
-            ledger, evidence = _learned(ledger, directive.by, moment)
-            noted = _noted(ledger, GuideNote(text=body.text, ref=body.ref, by=directive.by))
-            return _standing(noted, (record, *evidence))
+            ledger, evidence = learned(ledger, directive.by, moment)
+            told = noted(ledger, GuideNote(text=body.text, ref=body.ref, by=directive.by))
+            return _standing(told, (record, *evidence))
         case PauseRun():
             return _standing(ledger.having(paused_by=directive.by or "a person"), (record,))
         case UseModel():
@@ -185,16 +184,15 @@ def _apply(ledger: Ledger, under_way: Ask, answer: Answer, records: Records, mom
             stopped = ledger.having(stopping=Stopping(by=answer.by, why=body.reason))
             return settle(stopped, under_way, records, moment)
         case Retry() | Resume() | Approve() | Edit() | Reject() | Reply():
-            return _go_on(_granted(ledger, asked), asked, records, moment)
+            return _go_on(granted(ledger, asked), asked, records, moment)
         case Guide():
-            ledger, evidence = _learned(ledger, answer.by, moment)
-            noted = _noted(ledger, GuideNote(text=body.text, ref=body.ref, by=answer.by))
-            return _go_on(_granted(noted, asked), asked, (*records, *evidence), moment)
+            ledger, evidence = learned(ledger, answer.by, moment)
+            told = noted(ledger, GuideNote(text=body.text, ref=body.ref, by=answer.by))
+            return _go_on(granted(told, asked), asked, (*records, *evidence), moment)
         case Raise():
-            raised = ledger.having(turns_raised=ledger.turns_raised + int(body.amount))
-            return _go_on(raised, asked, records, moment)
+            return _go_on(raised(ledger, asked, body.amount), asked, records, moment)
         case Accept():
-            return _go_on(_accepted(ledger, asked), asked, records, moment)
+            return _go_on(accepted(ledger, asked), asked, records, moment)
         case Failover():
             return _fail_over(ledger, asked, body, records, moment)
         case _:
@@ -211,6 +209,8 @@ def _go_on(ledger: Ledger, asked: Intervention, records: Records, moment: Moment
             return ask(ledger, ledger.queue, records, moment) if ledger.queue else begin_turn(ledger, records, moment)
         case NoProgress() | LedgerFull() | BudgetSpent():
             return conclude(ledger, records, moment)
+        case SpendLimit() if ledger.turn.call:
+            return send(ledger, ledger.turn.call, 0.0, records, moment)
         case _:
             return start_call(ledger, records, moment)
 
@@ -219,38 +219,6 @@ def _told(ledger: Ledger, held: Decision) -> Decision:
     if not isinstance(held, CallModel):
         return held
     return held.model_copy(update={"notes": (*held.notes, *ledger.failing, *ledger.notes)})
-
-
-def _granted(ledger: Ledger, asked: Intervention) -> Ledger:
-    """One more admission, recorded beside the spend (X8): no count falls."""
-    match asked:
-        case NoProgress(gate=gate) | LedgerFull(gate=gate) | BudgetSpent(gate=gate) if gate:
-            return _with_gate(ledger, gate, grants=ledger.gates[gate].grants + 1)
-        case ModelsExhausted():
-            return ledger.having(benches={}, turn=_afresh(ledger))
-        case RequestRejected():
-            return ledger.having(turn=_afresh(ledger))
-        case TurnLimit():
-            return ledger.having(turns_raised=ledger.turns_raised + 1)
-        case _:
-            return ledger
-
-
-def _afresh(ledger: Ledger) -> Turn:
-    """The turn may ask every target again; its patience stays spent."""
-    return ledger.turn.model_copy(update={"excluded": (), "left": ()})
-
-
-def _accepted(ledger: Ledger, asked: Intervention) -> Ledger:
-    """The gate, or the unchanged step, is waived on the person's word."""
-    match asked:
-        case NoProgress(gate=""):
-            return ledger.having(steps=ledger.steps.accept(asked.fingerprint))
-        case NoProgress(gate=gate) | LedgerFull(gate=gate) | BudgetSpent(gate=gate):
-            failing = tuple(note for note in ledger.failing if note.gate != gate)
-            return _with_gate(ledger.having(failing=failing), gate, waived=True, held_by=None)
-        case _:
-            return ledger
 
 
 def _fail_over(ledger: Ledger, asked: Intervention, body: Failover, records: Records, moment: Moment) -> Step:
@@ -262,33 +230,13 @@ def _fail_over(ledger: Ledger, asked: Intervention, body: Failover, records: Rec
         case NoProgress(gate=""):
             return _go_on(ledger.having(preferred=to, move="answered"), asked, records, moment)
         case NoProgress(gate=gate) | BudgetSpent(gate=gate):
-            held = _with_gate(ledger, gate, held_by=to, grants=ledger.gates[gate].grants + 1)
+            held = with_gate(ledger, gate, held_by=to, grants=ledger.gates[gate].grants + 1)
             free = {name: bench for name, bench in held.benches.items() if name != str(to)}
             return _go_on(held.having(move="answered", benches=free), asked, records, moment)
         case _:
             return begin_call(ledger, to, records, moment, reason="answered")
 
 
-def _learned(ledger: Ledger, by: str, moment: Moment) -> tuple[Ledger, tuple[EvidenceRecord, ...]]:
-    """A person's guidance is evidence about what fails now; it lowers nothing (L10-L12)."""
-    records: list[EvidenceRecord] = []
-    for gate, state in ledger.gates.items():
-        repairs, known = state.repairs.record_evidence(state.last)
-        if known:
-            records.append(EvidenceRecord(at=moment.at, gate=gate, fingerprint=state.last, by=by))
-            ledger = _with_gate(ledger, gate, repairs=repairs)
-    return ledger, tuple(records)
-
-
-def _noted(ledger: Ledger, note: GuideNote) -> Ledger:
-    return ledger.having(notes=(*ledger.notes, note))
-
-
 def _standing(ledger: Ledger, records: Records) -> Step:
     """The decision under way stands."""
     return unmoved(ledger).model_copy(update={"records": records})
-
-
-def _with_gate(ledger: Ledger, gate: str, **changes: object) -> Ledger:
-    state = ledger.gates[gate].model_copy(update=changes)
-    return ledger.having(gates={**ledger.gates, gate: state})

@@ -24,6 +24,10 @@ class CallModel(Frozen):
     renew_files: bool = False
     notes: tuple[Note, ...] = ()
     """Appended to the conversation first."""
+    allowance_usd: float | None = None
+    """The most that this trip may cost; None: no limit."""
+    unpriced: bool = True
+    """Whether it may be made where the price is unknown."""
 
 
 class Wait(Frozen):

@@ -105,10 +105,15 @@ class SpendLimit(Frozen):
 
     label: Literal["SpendLimit"] = "SpendLimit"
     spent_usd: float
-    limit_usd: float | None = None
+    limit_usd: float
+    target: Target
+    bound_usd: float | None = None
+    """The most that the next call could cost; None: its price is unknown."""
 
     def __str__(self) -> str:
-        return f"spend limit: {self.spent_usd:.4f} USD spent of {self.limit_usd}"
+        could = "at an unknown price" if self.bound_usd is None else f"for up to {self.bound_usd:.4f} USD"
+        spent = f"{self.spent_usd:.4f} USD spent of {self.limit_usd:.4f}"
+        return f"spend limit: {spent}, and the next call goes to {self.target} {could}"
 
 
 class ApprovalNeeded(Frozen):

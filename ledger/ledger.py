@@ -10,12 +10,24 @@ from ledger.answering import Refusal, cancel, direct, expire, resolve
 from ledger.calls import Call, GiveUp, Move, RenewFiles, RetrySame, WaitFor, after_failure
 from ledger.decisions import CallModel, RunTools, Wait
 from ledger.failures import Failure, FailureKind
+from ledger.interventions import SpendLimit
 from ledger.journal import RunRecord, WaitRecord
-from ledger.outcomes import Answered, Began, Expired, Fact, GatesRan, Refused, ToolsRan, Trip, Waited
+from ledger.outcomes import Answered, Began, Expired, Fact, GatesRan, Held, Refused, ToolsRan, Trip, Waited
 from ledger.rounds import after_gates, after_tools
 from ledger.state import Ledger, Moment, Step, Stopping
 from ledger.trips import reason_of, trip_records
-from ledger.turning import Records, ask, begin_call, begin_stage, run_gates, send, settle, unmoved, wait_for
+from ledger.turning import (
+    Records,
+    ask,
+    begin_call,
+    begin_stage,
+    run_gates,
+    send,
+    settle,
+    unmoved,
+    wait_for,
+    wait_or_ask,
+)
 
 __all__ = ["Ledger", "Moment", "Refusal", "Step", "cancel", "decide", "direct", "resolve"]
 
@@ -43,6 +55,8 @@ def _after_trip(ledger: Ledger, trip: Trip, moment: Moment) -> Step:
     call = ledger.turn.call
     if call is None or not isinstance(ledger.doing, CallModel):
         return unmoved(ledger)
+    if isinstance(trip.outcome, Held):
+        return _held(ledger, call, trip.outcome, moment)
     totals = ledger.totals.model_copy(update={"attempts": ledger.totals.attempts + 1})
     ledger = ledger.having(totals=totals.with_usage(trip.usage) if trip.usage else totals)
     match trip.outcome:
@@ -91,6 +105,23 @@ def _failed(ledger: Ledger, call: Call, trip: Trip, failure: Failure, moment: Mo
             return ask(after, (intervention,), records, moment)
         case _:
             assert_never(then)
+
+
+def _held(ledger: Ledger, call: Call, held: Held, moment: Moment) -> Step:
+    """Nothing was sent, so there is no attempt: a person may raise the limit, or a target without a price is left."""
+    spend = moment.plan.policy.spend
+    if held.bound_usd is None and spend.unknown_price == "refuse":
+        turn = ledger.turn.model_copy(update={"excluded": (*ledger.turn.excluded, call.target)})
+        left = ledger.having(turn=turn)
+        to = moment.chain(left).first(turn)
+        return begin_call(left, to, (), moment, reason="unpriced") if to else wait_or_ask(left, (), moment)
+    limit = SpendLimit(
+        spent_usd=ledger.totals.cost_usd,
+        limit_usd=(spend.limit_usd or 0) + ledger.spend_raised_usd,
+        target=call.target,
+        bound_usd=held.bound_usd,
+    )
+    return ask(ledger, (limit, *ledger.queue), (), moment)
 
 
 def _cancelled(ledger: Ledger, records: Records, moment: Moment) -> Step:

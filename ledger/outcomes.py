@@ -18,6 +18,8 @@ class Usage(Frozen):
     cache_write_tokens: Count = 0
     cost_usd: float | None = None
     """None: the price is unknown, which is not 0."""
+    estimated: bool = False
+    """An upper bound: the outcome is unknown, and the provider may have billed it."""
 
 
 class ToolRequest(Frozen):
@@ -47,7 +49,15 @@ class Refused(Frozen):
     failure: Failure
 
 
-Outcome = Annotated[Answered | Refused, Field(discriminator="outcome")]
+class Held(Frozen):
+    """Nothing was sent: the call could cost more than the run may still spend, or its price is unknown."""
+
+    outcome: Literal["held"] = "held"
+    bound_usd: float | None = None
+    """The most that the call could cost; None: its price is unknown."""
+
+
+Outcome = Annotated[Answered | Refused | Held, Field(discriminator="outcome")]
 
 
 class Sent(Frozen):

@@ -64,6 +64,15 @@ class StepPolicy(Frozen):
     """The last step digests that are remembered."""
 
 
+class SpendPolicy(Frozen):
+    """What a run may cost. The call that could cross the limit is not made; a person may raise it."""
+
+    limit_usd: Annotated[float, Field(ge=0, lt=2**31, allow_inf_nan=False)] | None = None
+    """None: no limit, and prices are only recorded."""
+    unknown_price: Literal["ask", "allow", "refuse"] = "ask"
+    """Under a limit, a target whose price nobody knows: ask a person, call it all the same, or leave it out."""
+
+
 class AskPolicy(Frozen):
     """What happens when nobody answers. A timeout is never recorded as a refusal."""
 
@@ -78,4 +87,5 @@ class Policy(Frozen):
     calls: CallPolicy = CallPolicy()
     repairs: RepairPolicy = RepairPolicy()
     steps: StepPolicy = StepPolicy()
+    spend: SpendPolicy = SpendPolicy()
     ask: AskPolicy = AskPolicy()

@@ -89,6 +89,10 @@ class Ledger(Frozen):
     reports: int = 0
     """Gate reports asked for so far (X6)."""
     totals: Totals = Totals()
+    spend_raised_usd: float = 0
+    """What people added to the spend limit."""
+    priceless: tuple[Target, ...] = ()
+    """Targets of unknown price that a person let through."""
 
     @property
     def open(self) -> Ask | None:

@@ -53,6 +53,7 @@ def trip_records(
             cache_read_tokens=usage.cache_read_tokens,
             cache_write_tokens=usage.cache_write_tokens,
             cost_usd=usage.cost_usd,
+            estimated=usage.estimated,
         ),
     )
 

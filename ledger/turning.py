@@ -6,6 +6,7 @@ from ledger.gates import GateState
 from ledger.interventions import Intervention, Open, Paused, TurnLimit
 from ledger.journal import InterventionRecord, JournalRecord, RunRecord
 from ledger.notes import StageNote
+from ledger.policy import SpendPolicy
 from ledger.state import Ledger, Moment, Step
 from ledger.target import Target
 
@@ -121,6 +122,7 @@ def send(
     ledger: Ledger, call: Call, wait_s: float, records: Records, moment: Moment, *, renew_files: bool = False
 ) -> Step:
     """The decision to make one trip, with all that the model has to be told before."""
+    spend = moment.plan.policy.spend
     decision = CallModel(
         id=f"{ledger.turn.number}.{call.number}.{call.attempt}",
         target=call.target,
@@ -128,9 +130,18 @@ def send(
         wait_s=wait_s,
         renew_files=renew_files,
         notes=(*ledger.failing, *ledger.notes),
+        allowance_usd=allowance(ledger, spend),
+        unpriced=spend.limit_usd is None or spend.unknown_price == "allow" or call.target in ledger.priceless,
     )
     turn = ledger.turn.model_copy(update={"call": call})
     return settle(ledger.having(turn=turn, failing=(), notes=()), decision, records, moment)
+
+
+def allowance(ledger: Ledger, spend: SpendPolicy) -> float | None:
+    """What the run may still spend; None where it has no limit."""
+    if spend.limit_usd is None:
+        return None
+    return max(0.0, spend.limit_usd + ledger.spend_raised_usd - ledger.totals.cost_usd)
 
 
 def run_gates(ledger: Ledger, records: Records, moment: Moment) -> Step:

@@ -107,6 +107,8 @@ async def call_model(
         wait_s=decision.wait_s,
         deadline_s=policy.deadline_s,
         renew_files=decision.renew_files,
+        allowance_usd=decision.allowance_usd,
+        unpriced=decision.unpriced,
     )
     name = prepared.plan.stages[stage].name
     began = workflow.time()

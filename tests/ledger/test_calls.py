@@ -332,3 +332,10 @@ def test_two_targets_without_a_bench_cannot_pass_a_turn_back_and_forth_for_ever(
             break
         run.sleep() if isinstance(run.doing, Wait) else run.fail(K.SERVER_ERROR)
     assert run.asked == "ModelsExhausted"
+
+
+def test_trips_that_no_worker_took_leave_the_retry_budget_whole():
+    run = Run(plan_of(FIRST))
+    for _ in range(3):
+        run.fail(K.NOT_SENT)
+    assert waits(run, K.NETWORK, 3) == [1, 2, 4]
