@@ -73,7 +73,7 @@ def _follows(index: int, item: Object, items: list[Object]) -> None:
     known = ItemId.read(text_of(item, "id"))
     if known is None:
         return
-    if _kind(item) == "reasoning":
+    if text_of(item, "id").startswith("rs_"):
         _has_follower(item, known, items[index + 1] if index + 1 < len(items) else {})
     elif known.reasoned and not _has_reasoning(known, items[:index]):
         missing = ItemId(answer=known.answer, place=0, stored=known.stored, reasoned=True).written("rs")
