@@ -87,7 +87,7 @@ def worker(*, setup: Setup) -> int:
 @click.option("--ui-port", type=click.IntRange(1, 65_535), help="Port of the Web UI; else the server's plus 1000.")
 @setup_flags
 def dev(*, setup: Setup, script: Path | None, simulate: bool, ui_port: int | None) -> int:
-    """Run a Temporal server with its UI, a worker, and simulated models where no key is set."""
+    """Run a Temporal server with its UI, a worker, the inbox, and simulated models where no key is set."""
     from commands.dev import develop
 
     return run_to_end(develop(setup, script=script, simulate=simulate, ui_port=ui_port))
@@ -200,6 +200,16 @@ def classify(*, file: str, output: str, settings: Path | None) -> int:
 
     tell(file, settings, as_json=output == "json")
     return 0
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(0, 65_535), default=8234, show_default=True, help="0: any free one.")
+@setup_flags
+def inbox(*, setup: Setup, port: int) -> int:
+    """Serve a page on this machine that lists what runs ask, and takes answers."""
+    from commands.serving import serve
+
+    return run_to_end(serve(setup, port))
 
 
 @main.command()

@@ -1,5 +1,5 @@
 # ruff: noqa: PLC0415 - `endstop --help` loads no Temporal SDK
-"""Everything on one machine: a Temporal server with its UI, a worker, and simulated models where no key is set.
+"""Everything on one machine: a Temporal server with its UI, a worker, the inbox, simulated models where no key is set.
 
 A server that answers at the address already is used and left running. Ctrl-C stops what was started, worker first.
 """
@@ -13,9 +13,10 @@ from pydantic import SecretStr
 
 from activities.declared import Declared, Provider
 from commands.connect import Where, connect, connection
-from commands.opening import Setup, settings_from
+from commands.opening import Opened, Setup, open_store, settings_from
 from commands.refusals import BadInput, Refused
 from commands.server import DevServer, running
+from commands.serving import inbox
 
 if TYPE_CHECKING:
     from settings import Settings
@@ -35,6 +36,7 @@ async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port:
         await _server(setup.where, folder_of(settings), ui_port, stack)
         if answers is not None:
             settings = await _simulated(settings, answers, stack)
+        await _inbox(settings, setup.where, stack)
         click.echo("a worker is starting; Ctrl-C stops everything")
         await work_with(settings, setup.where)
 
@@ -102,6 +104,12 @@ def _new_server(address: str, folder: Path, ui_port: int | None) -> DevServer:
         database=folder / "temporal.db",
         log=folder / "temporal.log",
     )
+
+
+async def _inbox(settings: "Settings", where: Where, stack: AsyncExitStack) -> None:
+    store = await stack.enter_async_context(open_store(settings))
+    things = Opened(settings=settings, client=await connect(where), store=store)
+    click.echo(f"the inbox is at {await stack.enter_async_context(inbox(things, port=0))}")
 
 
 async def _simulated(settings: "Settings", answers: "Script", stack: AsyncExitStack) -> "Settings":

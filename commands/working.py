@@ -25,14 +25,15 @@ async def work_with(settings: "Settings", where: Where) -> None:
     from worker import CannotRun, connect, run_worker
 
     configure_logging()
-    stop = _stop_on_signal()
+    stop = stop_on_signal()
     try:
         await run_worker(settings, await connect(connection(where)), stop=stop)
     except (CannotRun, StoreUnavailable) as error:
         raise Refused(str(error)) from error
 
 
-def _stop_on_signal() -> asyncio.Event:
+def stop_on_signal() -> asyncio.Event:
+    """An event that the first SIGINT or SIGTERM sets; the second one ends the process at once."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

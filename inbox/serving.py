@@ -14,8 +14,6 @@ from inbox.guard import Guard
 from workflows.replies import Put
 
 HOST: Final = "127.0.0.1"
-PORT: Final = 8234
-"""Beside 8233, where the Web UI of a development server is."""
 STOP_S: Final = 5
 """Seconds that requests in flight have when the inbox stops."""
 
@@ -25,7 +23,7 @@ class PortTaken(Exception):  # noqa: N818 - what the operator reads
 
 
 @asynccontextmanager
-async def serving(client: Client, put: Put, port: int = PORT) -> AsyncIterator[str]:
+async def serving(client: Client, put: Put, port: int) -> AsyncIterator[str]:
     """Serve until left; gives the address that opens the inbox, token included. Port 0: any free one."""
     with _listening(port) as listener:
         port = listener.getsockname()[1]

@@ -63,6 +63,7 @@ def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(folder
     assert "t1.c1.a1 openai:any answered" in ran.stdout
     assert [f"127.0.0.1:{port}" in told[0], f"127.0.0.1:{ui_port}" in told[0]] == [True, True]
     assert "no key is used, nothing is paid" in told[1]
+    assert "the inbox is at http://127.0.0.1:" in told[2]
     assert not taken("127.0.0.1", port)
     assert not taken("127.0.0.1", ui_port)
 
