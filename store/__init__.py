@@ -1,8 +1,9 @@
-"""What is kept outside Temporal: transcripts, contents, journals, runs and error details (SQL)."""
+"""What is kept outside Temporal: transcripts, contents, journals, runs, uploads and error details (SQL)."""
 
 from store.errors import ContentMissing, ConversationBroken, StoreUnavailable
 from store.messages import Appended, UnusedAnswer
 from store.store import RegisteredRun, Store
+from store.uploads import Upload
 
 __all__ = [
     "Appended",
@@ -12,4 +13,5 @@ __all__ = [
     "Store",
     "StoreUnavailable",
     "UnusedAnswer",
+    "Upload",
 ]

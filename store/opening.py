@@ -12,12 +12,12 @@ from contextlib import AsyncExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, event, insert, inspect, make_url, select, text
+from sqlalchemy import URL, event, insert, inspect, make_url, select, text, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from store.errors import StoreUnavailable
-from store.schema import SCHEMA, metadata, versions
+from store.schema import SCHEMA, SINCE, metadata, versions
 
 BUSY_S = 5.0
 """Seconds a statement waits for another writer's lock before it fails and is left to Temporal's retry."""
@@ -112,28 +112,28 @@ def _tell_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - th
 
 
 async def _ensure_tables(connection: AsyncConnection, where: str) -> None:
-    """Make the tables where there are none of ours."""
-    if await _has_tables(connection, where):
+    """Make the tables where there are none of ours, and add those that an older release did not have."""
+    if await _version(connection, where) == SCHEMA:
         return
     await _lock_schema(connection)
-    if not await _has_tables(connection, where):
+    if (there := await _version(connection, where)) < SCHEMA:
         await connection.run_sync(metadata.create_all)
-        await connection.execute(insert(versions).values(version=SCHEMA))
+        written = update(versions) if there else insert(versions)
+        await connection.execute(written.values(version=SCHEMA))
     await connection.commit()
 
 
-async def _has_tables(connection: AsyncConnection, where: str) -> bool:
-    """Whether our tables are there. Those of a later release, and another program's, are refused and left alone."""
+async def _version(connection: AsyncConnection, where: str) -> int:
+    """The version of our tables; 0: none are there. Those of a later release, and another program's, are refused."""
     there = set(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
-    if versions.name in there:
-        version = (await connection.execute(select(versions.c.version))).scalar_one()
-        if version > SCHEMA:
-            reason = f"its schema is version {version}, this release reads up to {SCHEMA}"
-            raise StoreUnavailable(where, reason, "upgrade endstop, or point [store] url to another store")
-        return True
-    if taken := sorted(there & metadata.tables.keys()):
+    version = (await connection.execute(select(versions.c.version))).scalar_one() if versions.name in there else 0
+    if version > SCHEMA:
+        reason = f"its schema is version {version}, this release reads up to {SCHEMA}"
+        raise StoreUnavailable(where, reason, "upgrade endstop, or point [store] url to another store")
+    ours_to_make = {table.name for table in metadata.tables.values() if table.info.get(SINCE, 1) > version}
+    if taken := sorted(there & ours_to_make):
         raise StoreUnavailable(where, f"another program's table {taken[0]!r} is in it", _EXPECTED)
-    return False
+    return version
 
 
 async def _lock_schema(connection: AsyncConnection) -> None:

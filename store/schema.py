@@ -9,6 +9,7 @@ import time
 from sqlalchemy import (
     BigInteger,
     Column,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -19,8 +20,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-SCHEMA = 1
-"""Version of these tables. A release refuses a store whose version is higher than its own."""
+SCHEMA = 2
+"""Version of these tables. A release adds what an older store lacks, and refuses one of a higher version."""
+
+SINCE = "since"
+"""Key of a table's `info`: the version that brought it; without it the first."""
 
 metadata = MetaData()
 
@@ -110,6 +114,20 @@ details = Table(
     Column("body", LargeBinary, nullable=False),
     _at(),
     UniqueConstraint("conversation", "attempt"),
+)
+
+uploads = Table(
+    "uploads",
+    metadata,
+    _number(),
+    Column("provider", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    # "": what was uploaded before is gone there. The newest row of a file counts.
+    Column("file_id", Text, nullable=False),
+    Column("expires_at", BigInteger),
+    _at(),
+    Index("ix_uploads_provider_digest", "provider", "digest"),
+    info={SINCE: 2},
 )
 
 

@@ -12,13 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ledger.conversation import Conversation, digest
 from ledger.model import Frozen
-from store import journals, messages
+from store import journals, messages, schema, uploads
 from store.access import reading, writing
 from store.chain import place_after, place_of_result
 from store.errors import ContentMissing
 from store.messages import Appended, UnusedAnswer
 from store.opening import open_engine
 from store.schema import contents, details, insert_absent, runs
+from store.uploads import Upload
 
 
 class RegisteredRun(Frozen):
@@ -144,7 +145,19 @@ class Store:
         rows = await self._select(wanted.order_by(details.c.number))
         return {row.attempt: row.body.decode() for row in rows}
 
-    async def _insert(self, table: Table, **row: str | bytes) -> None:
+    async def find_upload(self, provider: str, digest: str) -> Upload | None:
+        """Under which id a provider holds the content of this digest, if it was uploaded and not forgotten since."""
+        return await reading(self._engine, lambda connection: uploads.newest(connection, provider, digest))
+
+    async def put_upload(self, provider: str, digest: str, file_id: str, expires_at: int | None) -> None:
+        """Remember an upload; it counts instead of every earlier one. `expires_at` is in unix seconds."""
+        await self._insert(schema.uploads, provider=provider, digest=digest, file_id=file_id, expires_at=expires_at)
+
+    async def forget_upload(self, provider: str, digest: str) -> None:
+        """Note that the provider does not have the file any more."""
+        await self._insert(schema.uploads, provider=provider, digest=digest, file_id=uploads.GONE)
+
+    async def _insert(self, table: Table, **row: str | bytes | int | None) -> None:
         """Insert if absent."""
         await writing(self._engine, lambda connection: connection.execute(insert_absent(connection, table).values(row)))
 

@@ -175,12 +175,43 @@ async def test_another_programs_database_is_left_as_it_was(url, path):
 async def test_a_store_of_a_later_release_is_refused_and_left_alone(store, url, path):
     await store.close()
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE endstop_schema SET version = 2")
+        database.execute("UPDATE endstop_schema SET version = 3")
 
     said = await refusal(url)
 
-    assert "its schema is version 2, this release reads up to 1; upgrade endstop" in said
+    assert "its schema is version 3, this release reads up to 2; upgrade endstop" in said
     assert "\n" not in said
+
+
+def _as_the_first_release_left_it(path):
+    with sqlite3.connect(path) as database:
+        database.execute("DROP TABLE uploads")
+        database.execute("UPDATE endstop_schema SET version = 1")
+
+
+async def test_a_store_of_an_earlier_release_keeps_what_it_has_and_gets_what_it_lacks(store, url, path):
+    ref = await store.put("task")
+    await store.close()
+    _as_the_first_release_left_it(path)
+
+    first, second = await asyncio.gather(Store.open(url), Store.open(url))
+
+    await first.put_upload("openai", "d", "file-1", None)
+    assert await second.get(ref) == b"task"
+    assert (await second.find_upload("openai", "d")).file_id == "file-1"
+    with sqlite3.connect(path) as database:
+        assert database.execute("SELECT version FROM endstop_schema").fetchall() == [(2,)]
+    await first.close()
+    await second.close()
+
+
+async def test_another_programs_table_is_not_taken_for_one_that_an_earlier_release_lacks(store, url, path):
+    await store.close()
+    _as_the_first_release_left_it(path)
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE uploads (id)")
+
+    assert "another program's table 'uploads' is in it" in await refusal(url)
 
 
 async def test_a_refused_store_leaves_no_connection_behind(url, path):
