@@ -34,6 +34,8 @@ class Provider(Frozen):
     headers: dict[str, str] = Field(default_factory=dict)
     query: dict[str, str] = Field(default_factory=dict)
     """Added to every request's address, such as Azure's `api-version`."""
+    without: tuple[str, ...] = ()
+    """Fields of a request that this endpoint refuses, such as Mistral's `stream_options`: they are left out."""
     project: str = ""
     """Google Cloud project: with it and `location`, api `google` is spoken as Vertex AI speaks it."""
     location: str = ""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
 from activities.declared import Api, Provider
 from ledger.model import Frozen
@@ -18,6 +18,7 @@ _SECRET_KEYS: Final = frozenset({"key", "api_key", "apikey", "api-key", "token",
 _SECRET_HEADERS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-goog-api-key"}
 )
+_NEEDED: Final = frozenset({"model", "messages", "input", "system", "instructions", "tools", "stream", "max_tokens"})
 _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -64,6 +65,17 @@ def _without_secret_query(query: dict[str, str]) -> dict[str, str]:
     return query
 
 
+def _a_field(name: str) -> str:
+    if name in _NEEDED or not re.fullmatch(r"[a-z_]{1,64}", name):
+        raise ValueError("should be the name of a field that a request can do without, such as stream_options")
+    return name
+
+
+def _as_tuple(value: Any) -> Any:  # noqa: ANN401 - whatever the file holds
+    """TOML's lists, which strict validation takes for no tuple."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _a_google_name(name: str) -> str:
     if not re.fullmatch(r"([a-z][a-z0-9:.-]{0,127})?", name):
         raise ValueError("should be a name of Google Cloud: lower case letters, digits and hyphens")
@@ -87,6 +99,7 @@ class ProviderTable(Frozen):
     key_header: Annotated[str, AfterValidator(_a_header)] = ""
     headers: Annotated[dict[str, str], AfterValidator(_without_secret_headers)] = Field(default_factory=dict)
     query: Annotated[dict[str, str], AfterValidator(_without_secret_query)] = Field(default_factory=dict)
+    without: Annotated[tuple[Annotated[str, AfterValidator(_a_field)], ...], BeforeValidator(_as_tuple)] = ()
     project: Annotated[str, AfterValidator(_a_google_name)] = ""
     location: Annotated[str, AfterValidator(_a_google_name)] = ""
 
@@ -98,13 +111,15 @@ class ProviderTable(Frozen):
         return table
 
     @model_validator(mode="after")
-    def _vertex_is_whole(self) -> Self:
+    def _fields_fit_together(self) -> Self:
         if bool(self.project) != bool(self.location):
             raise ValueError("project and location go together: with both, Google's models are asked at Vertex AI")
         if self.project and self.api != "google":
             raise ValueError('project and location are for api "google", which then asks at Vertex AI')
         if self.project and self.key_env:
             raise ValueError("Vertex AI takes no key_env; GOOGLE_APPLICATION_CREDENTIALS names the account")
+        if self.without and self.api == "google":
+            raise ValueError('without is for the protocols of OpenAI and Anthropic, not for api "google"')
         if self.key_header and not self.key_env:
             raise ValueError("key_header says where the key goes, so key_env must name the variable that holds it")
         return self
@@ -132,6 +147,7 @@ def provider_of(name: str, table: ProviderTable, environ: Mapping[str, str]) -> 
         key_header=table.key_header,
         headers=table.headers,
         query=table.query,
+        without=table.without,
         project=table.project,
         location=table.location,
     )

@@ -5,7 +5,7 @@ what an address carries (`credentials`). An SDK costs 0.5 to 1.6 s and tens of m
 its own, when a provider that needs it is declared.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -61,7 +61,7 @@ def _openai_chat(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor
 
     client, known = _openai(provider, inner)
     completions = client.chat.completions
-    completions.create = as_it_is(completions.create, "messages")  # type: ignore[method-assign]
+    completions.create = as_it_is(completions.create, "messages", provider.without)  # type: ignore[method-assign]
 
     def model(name: str) -> Model[Any]:
         return OpenAIChatModel(name, provider=known, profile=_chat_profile(name))
@@ -78,7 +78,7 @@ def _openai_responses(provider: Provider, inner: httpx2.AsyncClient | None) -> V
 
     client, known = _openai(provider, inner)
     responses = client.responses
-    responses.create = as_it_is(responses.create, "input")  # type: ignore[method-assign]
+    responses.create = as_it_is(responses.create, "input", provider.without)  # type: ignore[method-assign]
 
     def model(name: str) -> Model[Any]:
         return OpenAIResponsesModel(name, provider=known)
@@ -107,7 +107,7 @@ def _anthropic_messages(provider: Provider, inner: httpx2.AsyncClient | None) ->
     client = AsyncAnthropic(**_who_and_where(provider, inner or DefaultAsyncHttpxClient()))
     known = AnthropicProvider(anthropic_client=client)
     messages = client.beta.messages
-    messages.create = as_it_is(messages.create, "messages")  # type: ignore[method-assign]
+    messages.create = as_it_is(messages.create, "messages", provider.without)  # type: ignore[method-assign]
 
     def model(name: str) -> Model[Any]:
         return AnthropicModel(name, provider=known)
@@ -160,16 +160,17 @@ ROWS: Final[Mapping[Api, Row]] = {
 }
 
 
-def as_it_is(create: Any, field: str) -> Any:  # noqa: ANN401 - overloads of a dozen arguments, passed on as they come
+def as_it_is(create: Any, field: str, without: Sequence[str] = ()) -> Any:  # noqa: ANN401 - overloads of a dozen arguments, passed on as they come
     """An SDK's `create` that sends the conversation, its argument `field`, as it is: a finished part of the body.
 
     pydantic-ai has put it into the vendor's form; the SDKs would walk every message again to rename what needs no
-    renaming, which at 200 turns is most of what a call costs (`benchmarks/`).
+    renaming, which at 200 turns is most of what a call costs (`benchmarks/`). Arguments `without` are left out.
     """
 
     async def finished(*, extra_body: Mapping[str, Any] | None = None, **arguments: Any) -> Any:  # noqa: ANN401
-        conversation: Iterable[Any] = arguments.pop(field)
-        return await create(**{field: []}, extra_body={**(extra_body or {}), field: list(conversation)}, **arguments)
+        body = {**(extra_body or {}), field: list(arguments[field])}
+        kept = {name: value for name, value in arguments.items() if name not in without}
+        return await create(**kept | {field: []}, extra_body=body)
 
     return finished
 
