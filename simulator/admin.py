@@ -1,6 +1,7 @@
 """What another process may ask of a running simulator: who it is, what it received, a new script, a release.
 
-These answers speak for no vendor. Paths: `GET /`, `GET /_received`, `POST /_script`, `POST /_release/LABEL`.
+These answers speak for no vendor. Paths: `GET /`, `GET /_received`, `POST /_script`, `POST /_release/LABEL`,
+`POST /_expire` (all uploaded files) and `POST /_expire/ID`.
 """
 
 import json
@@ -16,6 +17,7 @@ from simulator.script import Script, ScriptError
 from simulator.wire import Request
 
 RELEASE: Final = "/_release/"
+EXPIRE: Final = "/_expire"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +28,7 @@ class Controls:
     script: Callable[[], Script]
     use: Callable[[Script], None]
     release: Callable[[str], None]
+    expire: Callable[[str | None], int]
 
 
 def answer(request: Request, controls: Controls) -> tuple[int, JsonValue]:
@@ -40,6 +43,8 @@ def answer(request: Request, controls: Controls) -> tuple[int, JsonValue]:
         case "POST", path if path.startswith(RELEASE) and path != RELEASE:
             controls.release(path.removeprefix(RELEASE))
             return 200, {"released": path.removeprefix(RELEASE)}
+        case "POST", path if path == EXPIRE or path.startswith(f"{EXPIRE}/"):
+            return 200, {"expired": controls.expire(path.removeprefix(EXPIRE).removeprefix("/") or None)}
         case method, path:
             return 404, {"error": f"simulator: nothing answers {method} {path}; GET / lists what does"}
 
@@ -52,13 +57,14 @@ def _about(controls: Controls) -> JsonValue:
         "apis": apis,
         "models": models,
         "received": len(controls.log.received),
-        "admin": ["GET /_received", "POST /_script", "POST /_release/LABEL"],
+        "admin": ["GET /_received", "POST /_script", "POST /_release/LABEL", "POST /_expire[/ID]"],
     }
 
 
 def _received(log: Log) -> JsonValue:
     return {
         "requests": [_with_body(record) for record in log.received],
+        "files": [record.model_dump(mode="json") for record in log.files],
         "answers": [record.model_dump(mode="json") for record in log.answered.values()],
     }
 

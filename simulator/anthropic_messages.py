@@ -12,18 +12,20 @@ from pydantic import JsonValue
 from simulator import strict_anthropic
 from simulator.dialect import (
     Ask,
+    AskError,
     Envelope,
     Problem,
     arguments_of,
     calls_of,
     messages_of,
+    named_in,
     newest_text,
     pieces,
     text_field,
     usage_of,
 )
 from simulator.replies import ErrorWord, Text, ToolCall, ToolCalls, Usage
-from simulator.signatures import seal
+from simulator.signatures import Vendor, seal
 
 ERRORS: Final[Mapping[ErrorWord, tuple[int, str, str]]] = {
     "rate_limited": (
@@ -72,6 +74,7 @@ class AnthropicMessages:
     """The dialect."""
 
     name = "anthropic_messages"
+    vendor: Vendor = "anthropic"
     request_id_header = "request-id"
 
     def recognises(self, path: str) -> bool:
@@ -92,6 +95,12 @@ class AnthropicMessages:
 
     def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:  # noqa: ARG002 - the rules of this API are the same for all models
         strict_anthropic.check(body)
+
+    def files(self, body: Mapping[str, JsonValue]) -> Iterator[str]:
+        return named_in(body.get("messages"), "file_id")
+
+    def missing(self, name: str) -> AskError:
+        return AskError(f"File not found: {name}", "file_missing")
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
         content: list[JsonValue] = [_thinking(answer.thinking)] if answer.thinking and ask.thinking else []

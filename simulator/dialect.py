@@ -12,6 +12,10 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from simulator.replies import ErrorWord, Text, ToolCall, ToolCalls, Usage
+from simulator.signatures import Vendor
+
+TOOL_DATA = ("input", "args", "response")
+"""Fields of a conversation that hold a tool's own data, whatever its keys look like."""
 
 BYTES_PER_TOKEN = 4
 """The usual rule of thumb for English text; only for replies whose script gives no usage."""
@@ -74,10 +78,12 @@ class Dialect(Protocol):
     """One API of one vendor. `token` is unique to the request: ids of the answer are made from it.
 
     `request_id_header` is empty where the vendor has none. `events_before` counts what was sent before an error.
-    `check` raises AskError for what the real vendor refuses in a request that could be read.
+    `check` raises AskError for what the real vendor refuses in a request that could be read. `files` are the uploaded
+    files that a request names, `missing` is what it gets when one of them is gone or was never there.
     """
 
     name: str
+    vendor: Vendor
     request_id_header: str
 
     def recognises(self, path: str) -> bool: ...
@@ -87,6 +93,10 @@ class Dialect(Protocol):
     def read(self, path: str, body: Mapping[str, JsonValue], size: int) -> Ask: ...
 
     def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None: ...
+
+    def files(self, body: Mapping[str, JsonValue]) -> Iterator[str]: ...
+
+    def missing(self, name: str) -> AskError: ...
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue: ...
 
@@ -139,6 +149,22 @@ def flat(content: JsonValue) -> str:
             return flat(nested)
         case _:
             return ""
+
+
+def named_in(value: JsonValue, field: str) -> Iterator[str]:
+    """Every text that stands in this field, anywhere in a conversation but in arguments and results of tools."""
+    match value:
+        case dict():
+            for name, held in value.items():
+                if name == field and isinstance(held, str):
+                    yield held
+                elif name not in TOOL_DATA:
+                    yield from named_in(held, field)
+        case list():
+            for held in value:
+                yield from named_in(held, field)
+        case _:
+            return
 
 
 def usage_of(ask: Ask, answer: Text | ToolCalls) -> Usage:

@@ -14,11 +14,11 @@ from urllib.parse import unquote
 from pydantic import JsonValue
 
 from simulator import strict_gemini
-from simulator.dialect import Ask, Envelope, Problem, arguments_of, calls_of, pieces, usage_of
+from simulator.dialect import Ask, AskError, Envelope, Problem, arguments_of, calls_of, pieces, usage_of
 from simulator.gemini_errors import ERRORS, envelope
-from simulator.gemini_request import newest, turns_of, wants_thoughts
+from simulator.gemini_request import files_of, newest, turns_of, wants_thoughts
 from simulator.replies import Text, ToolCall, ToolCalls, Usage
-from simulator.signatures import seal
+from simulator.signatures import Vendor, seal
 
 PATH: Final = re.compile(r".*/models/(?P<model>[^/:]+):(?P<method>generateContent|streamGenerateContent)")
 
@@ -42,6 +42,7 @@ class Gemini:
     """The dialect. It names no request in a header; `responseId` in the body does."""
 
     name = "gemini"
+    vendor: Vendor = "google"
     request_id_header = ""
 
     def recognises(self, path: str) -> bool:
@@ -64,6 +65,12 @@ class Gemini:
 
     def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:
         strict_gemini.check(body, signs=SIGNS.match(ask.model) is not None)
+
+    def files(self, body: Mapping[str, JsonValue]) -> Iterator[str]:
+        return files_of(body)
+
+    def missing(self, name: str) -> AskError:
+        return AskError(f"You do not have permission to access the File {name} or it may not exist.", "file_missing")
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
         parts: list[JsonValue] = [*_parts(ask, answer, token, chunks=1)]

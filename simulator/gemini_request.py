@@ -11,12 +11,15 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from simulator.dialect import AskError
+from simulator.dialect import AskError, named_in
 
 FREE: Final = frozenset(
     {"args", "response", "parameters", "parametersJsonSchema", "responseSchema", "responseJsonSchema", "labels"}
 )
 """Fields whose keys are data, in the vendor's spelling."""
+
+ADDRESS: Final = "https://generativelanguage.googleapis.com/v1beta/files/"
+"""A file is named by its address at the vendor, wherever it was uploaded: clients check that it starts like this."""
 
 Turn = Mapping[str, JsonValue]
 
@@ -71,6 +74,13 @@ def _text(part: Mapping[str, JsonValue]) -> str:
             return json.dumps(response, ensure_ascii=False)
         case _:
             return ""
+
+
+def files_of(body: Mapping[str, JsonValue]) -> Iterator[str]:
+    """The uploaded files that the request names; other addresses are the vendor's to fetch."""
+    for address in named_in(spelled(body.get("contents")), "fileUri"):
+        if address.startswith(ADDRESS):
+            yield address.removeprefix(ADDRESS)
 
 
 def wants_thoughts(body: Mapping[str, JsonValue]) -> bool:

@@ -78,6 +78,7 @@ class Log:
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.received: list[Received] = []
+        self.files: list[Received] = []
         self.answered: dict[int, Answered] = {}
         self._news = asyncio.Condition()
         self._file = None if path is None else Path(path).open("a", encoding="utf-8")  # noqa: SIM115 - closed by close()
@@ -94,6 +95,11 @@ class Log:
         self._kept += len(record.raw or b"")
         self._drop_old_bodies()
         await self._tell()
+
+    def add_file(self, record: Received) -> None:
+        """A request to a files API: no trip to a model, so it has a list and numbers of its own."""
+        self._append("file", record)
+        self.files.append(record)
 
     async def add_answered(self, record: Answered) -> None:
         self._append("answered", record)

@@ -13,16 +13,19 @@ from pydantic import JsonValue
 from simulator import strict_chat
 from simulator.dialect import (
     Ask,
+    AskError,
     Envelope,
     Problem,
     calls_of,
     messages_of,
+    named_in,
     newest_text,
     pieces,
     text_field,
     usage_of,
 )
 from simulator.replies import ErrorWord, Text, ToolCall, ToolCalls, Usage
+from simulator.signatures import Vendor
 
 QUOTA: Final = "You exceeded your current quota, please check your plan and billing details."
 
@@ -101,6 +104,7 @@ class OpenAIChat:
     """The dialect. Finish reasons need no table: the neutral words are this vendor's own."""
 
     name = "openai_chat"
+    vendor: Vendor = "openai"
     request_id_header = "x-request-id"
 
     def recognises(self, path: str) -> bool:
@@ -121,6 +125,12 @@ class OpenAIChat:
 
     def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:  # noqa: ARG002 - the rules of this API are the same for all models
         strict_chat.check(body)
+
+    def files(self, body: Mapping[str, JsonValue]) -> Iterator[str]:
+        return named_in(body.get("messages"), "file_id")
+
+    def missing(self, name: str) -> AskError:
+        return AskError(f"No such File object: {name}", "file_missing")
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
         message: dict[str, JsonValue] = {

@@ -13,11 +13,12 @@ from typing import Final
 from pydantic import JsonValue
 
 from simulator import strict_responses
-from simulator.dialect import Ask, AskError, Envelope, Problem, flat, text_field, usage_of
+from simulator.dialect import Ask, AskError, Envelope, Problem, flat, named_in, text_field, usage_of
 from simulator.openai_chat import OpenAIChat
 from simulator.replies import Text, ToolCalls, Usage
 from simulator.response_events import item_events
 from simulator.response_items import INCOMPLETE, items
+from simulator.signatures import Vendor
 
 OWN_WORDS: Final = {
     "too_large": "Your input exceeds the context window of this model. Please adjust your input and try again."
@@ -35,6 +36,7 @@ class OpenAIResponses:
     """The dialect."""
 
     name = "openai_responses"
+    vendor: Vendor = "openai"
     request_id_header = "x-request-id"
     _errors = OpenAIChat()
 
@@ -58,6 +60,12 @@ class OpenAIResponses:
 
     def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:  # noqa: ARG002 - the rules of this API are the same for all models
         strict_responses.check(body)
+
+    def files(self, body: Mapping[str, JsonValue]) -> Iterator[str]:
+        return named_in(body.get("input"), "file_id")
+
+    def missing(self, name: str) -> AskError:
+        return self._errors.missing(name)
 
     def whole(self, ask: Ask, answer: Text | ToolCalls, token: str) -> JsonValue:
         return self._ended(ask, answer, token)

@@ -4,6 +4,8 @@ A script is a TOML or JSON file, or the same as Python values:
 
     keys = ["sim-key"]                      # optional: any other key gets the vendor's 401
     strict = true                           # optional: refuse what the real vendor refuses, see `strict`
+    files_expire_after = 3                  # optional: an uploaded file is gone after so many requests to models
+    uploads = ["server_error"]              # optional: the first uploads fail like this, the later ones succeed
 
     [default]                               # optional: for models that have no list of their own
     kind = "text"
@@ -44,7 +46,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, PlainSerializer, ValidationError, model_validator
 
 from simulator.model import Frozen
-from simulator.replies import Reply, Text
+from simulator.replies import ErrorWord, Reply, Text
 
 CANNED = Text(text="This is a canned answer of the provider simulator.", repeat=True)
 
@@ -64,6 +66,8 @@ class Script(Frozen):
 
     keys: tuple[str, ...] = Field(default=(), repr=False)
     strict: bool = False
+    files_expire_after: int | None = Field(default=None, ge=0)
+    uploads: tuple[ErrorWord, ...] = ()
     default: Reply = CANNED
     models: ModelLists = Field(default={}, validate_default=True)
 

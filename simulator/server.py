@@ -7,15 +7,17 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Self
 
 import h11
+from pydantic import JsonValue
 
 from simulator import admin
 from simulator.delivery import Delivery, deliver
 from simulator.lanes import Lanes
+from simulator.library import Library
 from simulator.log import Answered, Log, Outcome, Received
 from simulator.routing import dialect_for
 from simulator.script import Script
@@ -41,13 +43,18 @@ class Simulator:
         self._address = (host, port)
         self._life = secrets.token_hex(4)
         self._seq = 0
+        self._library = Library(self._lanes.script, self._life)
         self._labels: dict[str, asyncio.Event] = {}
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         self._log = Log(self._log_path)
         self._controls = admin.Controls(
-            log=self._log, script=lambda: self._lanes.script, use=self.use, release=self.release
+            log=self._log,
+            script=lambda: self._lanes.script,
+            use=self.use,
+            release=self.release,
+            expire=self.expire_files,
         )
         host, port = self._address
         try:
@@ -78,16 +85,26 @@ class Simulator:
         return tuple(self._log.received)
 
     @property
+    def file_requests(self) -> tuple[Received, ...]:
+        """All requests to the vendors' files APIs so far, with numbers of their own."""
+        return tuple(self._log.files)
+
+    @property
     def connections_open(self) -> int:
         return len(self._connections)
 
     def use(self, script: Script) -> None:
         """Replace the script and start counting from 1 again; the log and `seq` go on."""
         self._lanes = Lanes(script)
+        self._library.use(script)
 
     def release(self, label: str) -> None:
         """Let go of the replies that are `held_until` this label, now and later."""
         self._label(label).set()
+
+    def expire_files(self, name: str | None = None) -> int:
+        """Let the uploaded file of this id vanish, or all of them; how many did."""
+        return self._library.shelf.expire(name)
 
     async def received(self, count: int) -> list[Received]:
         """Wait until `count` requests have arrived and return them."""
@@ -124,16 +141,25 @@ class Simulator:
     async def _respond(self, request: Request, wire: Wire) -> None:
         dialect = dialect_for(request.method, request.path)
         if dialect is None:
-            status, body = admin.answer(request, self._controls)
-            await _send_json(wire, status, json.dumps(body))
+            await self._respond_otherwise(request, wire)
             return
         self._seq += 1
-        turn = take(request, dialect, self._lanes, self._seq)
+        turn = take(request, dialect, self._lanes, self._library.shelf, self._seq)
         await self._log.add_received(turn.record)
         if turn.choice.exhausted:
             _logger.warning("script exhausted: model %s lane %r", turn.record.model, turn.record.lane)
         to = Delivery(wire=wire, dialect=dialect, ask=turn.ask, token=f"{self._life}{turn.record.seq:06d}")
         await self._deliver(turn, to)
+
+    async def _respond_otherwise(self, request: Request, wire: Wire) -> None:
+        """Files first, then what is asked of the simulator itself."""
+        served = self._library.serve(request)
+        if served is not None:
+            self._log.add_file(served.record)
+            await _send_json(wire, served.answer.status, served.answer.body, served.answer.headers)
+            return
+        status, body = admin.answer(request, self._controls)
+        await _send_json(wire, status, body)
 
     async def _deliver(self, turn: Turn, to: Delivery) -> None:
         outcome: Outcome = "stopped"
@@ -166,8 +192,9 @@ async def _unless_gone(wire: Wire, answer: Coroutine[None, None, Outcome]) -> Ou
         await asyncio.gather(work, watch, return_exceptions=True)
 
 
-async def _send_json(wire: Wire, status: int, body: str) -> None:
-    encoded = body.encode()
-    await wire.start(status, {"content-type": "application/json", "content-length": str(len(encoded))})
+async def _send_json(wire: Wire, status: int, body: JsonValue, headers: Mapping[str, str] | None = None) -> None:
+    encoded = json.dumps(body).encode()
+    framing = {"content-type": "application/json", "content-length": str(len(encoded))}
+    await wire.start(status, {**framing, **(headers or {})})
     await wire.write(encoded)
     await wire.finish()

@@ -50,6 +50,7 @@ BAD_NAME: Final = (
     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), "
     "underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
 )
+FETCHED: Final = ("https://", "gs://")
 SKIPS: Final = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
 """Signatures that are documented to be taken for calls another model made."""
 
@@ -113,6 +114,9 @@ def _part(at: str, part: Object) -> None:
                 pass
             case {}:
                 raise AskError(f"* GenerateContentRequest.{at}.{_snake(name)}.name: Name cannot be empty.")
+    match part.get("fileData"):
+        case {"fileUri": str(address)} if not address.startswith(FETCHED):
+            raise AskError(f"Invalid or unsupported file uri: {address}")
     signature = text_of(part, "thoughtSignature")
     if signature and not issued("google", signature) and not _skips(signature):
         raise AskError("Corrupted thought signature.")

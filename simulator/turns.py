@@ -15,6 +15,7 @@ from simulator.dialect import Ask, AskError, Dialect
 from simulator.lanes import Choice, Lanes
 from simulator.log import Answered, Outcome, Received, masked
 from simulator.replies import Error
+from simulator.shelf import Shelf
 from simulator.wire import BODY_LIMIT, Request, Wire
 
 LANE_HEADER: Final = "x-endstop-run"
@@ -30,17 +31,18 @@ class Turn:
     record: Received
 
 
-def take(request: Request, dialect: Dialect, lanes: Lanes, seq: int) -> Turn:
+def take(request: Request, dialect: Dialect, lanes: Lanes, shelf: Shelf, seq: int) -> Turn:
     """Read the request and choose its reply; `seq` counts all requests from 1."""
+    shelf.requests += 1
     ask = Ask(model="", stream=False, newest="", size=request.size)
     try:
         body = _parsed(request)
         ask = dialect.read(request.path, body, request.size)
-        choice = _choose(request, dialect, lanes, ask, body)
+        choice = _choose(request, dialect, lanes, shelf, ask, body)
     except AskError as problem:
         refusal = Error(error=problem.error, message=str(problem), param=problem.param, code=problem.code)
         choice = Choice(number=0, reply=refusal)
-    return Turn(ask=ask, choice=choice, record=_received(request, dialect.name, ask.model, choice.number, seq))
+    return Turn(ask=ask, choice=choice, record=received(request, dialect.name, ask.model, choice.number, seq))
 
 
 def _parsed(request: Request) -> dict[str, JsonValue]:
@@ -55,17 +57,23 @@ def _parsed(request: Request) -> dict[str, JsonValue]:
     return body
 
 
-def _choose(request: Request, dialect: Dialect, lanes: Lanes, ask: Ask, body: dict[str, JsonValue]) -> Choice:
-    """The key first, then the rules of the vendor, then the script."""
+def _choose(
+    request: Request, dialect: Dialect, lanes: Lanes, shelf: Shelf, ask: Ask, body: dict[str, JsonValue]
+) -> Choice:
+    """The key first, then the rules of the vendor, then the files that are named, then the script."""
     keys = lanes.script.keys
     if keys and dialect.key(request.headers) not in keys:
         return Choice(number=0, reply=Error(error="auth"))
     if lanes.script.strict:
         dialect.check(ask, body)
+    for name in dialect.files(body):
+        if shelf.get(dialect.vendor, name) is None:
+            raise dialect.missing(name)
     return lanes.choose(model=ask.model, lane=request.headers.get(LANE_HEADER, ""), newest=ask.newest)
 
 
-def _received(request: Request, dialect: str, model: str, number: int, seq: int) -> Received:
+def received(request: Request, dialect: str, model: str, number: int, seq: int) -> Received:
+    """The record of a request, with its keys masked."""
     return Received(
         seq=seq,
         at=datetime.now(UTC),

@@ -46,10 +46,12 @@ def url(shared):
     return shared
 
 
-def http(url, body=None):
+def http(url, body=None, headers=None):
     data = None if body is None else body.encode()
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=30) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, data=data, headers=headers or {}), timeout=30
+        ) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refused:
         return refused.code, json.load(refused)
@@ -98,6 +100,19 @@ def test_a_bad_posted_script_is_refused_and_the_old_one_stays(url, body, complai
     assert status == 422
     assert complaint in answer["error"]
     assert ask(url) == "one"
+
+
+def test_uploaded_files_expire_when_another_process_says_so(url):
+    form = '--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n--b\r\n'
+    form += 'content-disposition: form-data; name="file"; filename="a.txt"\r\n\r\nx\r\n--b--\r\n'
+    kind = {"content-type": "multipart/form-data; boundary=b"}
+    one, two = (http(f"{url}/v1/files", form, kind)[1]["id"] for _ in range(2))
+    assert http(f"{url}/_expire/{one}", "") == (200, {"expired": 1})
+    assert http(f"{url}/v1/files/{one}")[0] == 404
+    assert http(f"{url}/v1/files/{two}")[0] == 200
+    assert http(f"{url}/_expire", "") == (200, {"expired": 1})
+    assert http(f"{url}/v1/files/{two}")[0] == 404
+    assert {request["path"] for request in http(f"{url}/_received")[1]["files"]} > {f"/v1/files/{one}", "/v1/files"}
 
 
 def test_it_introduces_itself(url):
