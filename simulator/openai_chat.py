@@ -101,7 +101,7 @@ PARAMS: Final[Mapping[str, str]] = {"too_large": "messages", "file_missing": "id
 
 
 class OpenAIChat:
-    """The dialect. Finish reasons need no table: the neutral words are this vendor's own."""
+    """The dialect. Finish reasons need no table: the neutral words are this vendor's own. Azure's key is `api-key`."""
 
     name = "openai_chat"
     vendor: Vendor = "openai"
@@ -111,7 +111,7 @@ class OpenAIChat:
         return path.endswith("/chat/completions")
 
     def key(self, headers: Mapping[str, str]) -> str:
-        return headers.get("authorization", "").removeprefix("Bearer ")
+        return headers.get("api-key") or headers.get("authorization", "").removeprefix("Bearer ")
 
     def read(self, path: str, body: Mapping[str, JsonValue], size: int) -> Ask:  # noqa: ARG002 - other APIs name the model in the path
         options = body.get("stream_options")

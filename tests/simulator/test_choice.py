@@ -1,5 +1,8 @@
 """Which reply a request gets: by number, by lane, by what it says, by its key, and none."""
 
+import textwrap
+import tomllib
+
 import anthropic
 import openai
 import pytest
@@ -7,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import Error, Raw, Script, ScriptError, Text, ToolCall, ToolCalls
+from simulator import script as script_module
 from simulator.lanes import Lanes
 
 SCRIPT = """
@@ -145,6 +149,11 @@ def test_each_request_gets_the_first_unused_reply_that_fits(waits, asked):
             left.remove(fits[0])
 
 
+async def test_azures_header_carries_the_key_too(simulate, ask_openai):
+    sim = await simulate(script=Script(keys=("right",)))
+    assert await ask_openai(sim, key="unused", extra_headers={"api-key": "right"})
+
+
 async def test_a_wrong_key_gets_the_vendors_401_and_uses_up_no_reply(simulate, ask_openai, ask_anthropic):
     sim = await simulate(script=Script(keys=("right",), models={"m": (Text(text="one"), Text(text="two"))}))
     with pytest.raises(openai.AuthenticationError, match="Incorrect API key provided"):
@@ -184,6 +193,13 @@ def test_a_toml_file_says_the_same_as_python(tmp_path):
     assert raw == Raw(body='{"error": {"message": "lost"}}')
     assert cut.repeat
     assert cut.answer == Text(text="half")
+
+
+def test_the_documented_example_is_a_script(tmp_path):
+    example = script_module.__doc__.split("\n\n", 2)[2].rpartition("\n\n")[0]
+    script = Script.parse(tomllib.loads(textwrap.dedent(example)))
+    assert (script.strict, script.files_expire_after, script.uploads) == (True, 3, ("server_error",))
+    assert [reply.kind for reply in script.models["gpt-5"]] == ["error", "tool_calls", "text", "text"]
 
 
 def test_a_script_survives_json(tmp_path):

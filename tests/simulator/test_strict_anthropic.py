@@ -69,6 +69,7 @@ REFUSED = {
     "a system turn": ([{"role": "system", "content": "x"}, user(text())], 'Unexpected role "system"'),
     "a foreign role": ([{"role": "tool", "content": "x"}], "Input should be 'user' or 'assistant'"),
     "an id with a dot": ([user(text()), model(call("a.b")), user(result("a.b"))], "tool_use.id: String should match"),
+    "a result's id with a dot": ([user(result("a.b"))], "tool_result.tool_use_id: String should match pattern"),
     "an id with a pipe": ([user(text()), model(call("a|b")), user(result("a|b"))], "String should match pattern"),
     "a name with a dot": ([user(text()), model(call(name="a.b")), user(result())], "tool_use.name: String should"),
     "arguments as text": (
@@ -78,6 +79,7 @@ REFUSED = {
     "an empty turn": ([user()], "all messages must have non-empty content"),
     "an empty text": ([user(text(""))], "text content blocks must be non-empty"),
     "a blank text": ([user(text(" \n"))], "must contain non-whitespace text"),
+    "a blank turn": ([{"role": "user", "content": " "}], "must contain non-whitespace text"),
     "an empty text in a result": ([user(text()), model(call()), user(result(content=[text("")]))], "must be non-empty"),
     "an unknown field of a turn": ([{**user(text()), "name": "x"}], "messages.0.name: Extra inputs are not permitted"),
     "an unknown field of a block": ([user({**text(), "id": "x"})], "messages.0.content.0.text.id: Extra inputs"),

@@ -41,7 +41,7 @@ async def model_of(openai_to, anthropic_to, gemini_to):
                 return OpenAIResponsesModel("gpt-5", provider=OpenAIProvider(openai_client=await openai_to(sim)))
             case "anthropic":
                 provider = AnthropicProvider(anthropic_client=await anthropic_to(sim))
-                return AnthropicModel("claude-sonnet-4-5", provider=provider)
+                return AnthropicModel("claude-haiku-4-5", provider=provider)
             case "google":
                 return GoogleModel("gemini-3-pro", provider=GoogleProvider(client=await gemini_to(sim)))
 
@@ -50,7 +50,7 @@ async def model_of(openai_to, anthropic_to, gemini_to):
 
 @pytest.mark.parametrize("api", SETTINGS)
 async def test_a_conversation_with_thoughts_tools_and_an_image_is_taken_back_by_its_vendor(simulate, model_of, api):
-    names = ("gpt-5", "claude-sonnet-4-5", "gemini-3-pro")
+    names = ("gpt-5", "claude-haiku-4-5", "gemini-3-pro")
     sim = await simulate(script=Script(strict=True, models=dict.fromkeys(names, SCRIPT)))
     model = await model_of(api, sim)
     messages = [ModelRequest([UserPromptPart(["Look at this.", PNG])], instructions="Be brief.")]
