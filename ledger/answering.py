@@ -118,10 +118,10 @@ def expire(ledger: Ledger, moment: Moment) -> Step:
             assert_never(then)
 
 
-def cancel(ledger: Ledger, moment: Moment) -> Step:
-    """Temporal cancelled the run: it ends as cancelled, whatever it was doing."""
-    cancelled = ledger.having(stopping=Stopping(by="temporal", how="cancelled"))
-    return settle(cancelled, unmoved(ledger).decision, (), moment)
+def halt(ledger: Ledger, moment: Moment) -> Step:
+    """End the run now, whatever it was doing: a person said stop, else Temporal cancelled it."""
+    stopping = ledger.stopping or Stopping(by="temporal", how="cancelled")
+    return settle(ledger.having(stopping=stopping), unmoved(ledger).decision, (), moment)
 
 
 def _unfit(opened: Open, answer: Answer) -> Refusal | None:

@@ -49,7 +49,7 @@ class ToolBatchRecord(Record):
 class GateRecord(Record):
     """One round of a gate: what it said, whether it was charged, and what was decided."""
 
-    omit_when_empty = frozenset({"exact", "family", "items", "output", "charged", "escalated", "drift"})
+    omit_when_empty = frozenset({"exact", "family", "output", "charged", "escalated"})
 
     type: Literal["gate"] = "gate"
     at: Count
@@ -68,6 +68,7 @@ class GateRecord(Record):
     charged: bool = False
     charges: Count = 0
     """Charges of the gate after this round."""
+    duration_ms: Count = 0
     drift: Count = 0
     """New exact failures in a row within this family, this one included."""
     escalated: bool = False

@@ -6,7 +6,7 @@ so that none can be forgotten.
 
 from typing import assert_never
 
-from ledger.answering import Refusal, cancel, direct, expire, resolve
+from ledger.answering import Refusal, direct, expire, halt, resolve
 from ledger.calls import Call, GiveUp, Move, RenewFiles, RetrySame, WaitFor, after_failure
 from ledger.decisions import CallModel, RunTools, Wait
 from ledger.failures import Failure, FailureKind
@@ -29,7 +29,7 @@ from ledger.turning import (
     wait_or_ask,
 )
 
-__all__ = ["Ledger", "Moment", "Refusal", "Step", "cancel", "decide", "direct", "resolve"]
+__all__ = ["Ledger", "Moment", "Refusal", "Step", "decide", "direct", "halt", "resolve"]
 
 
 def decide(ledger: Ledger, fact: Fact, moment: Moment) -> Step:

@@ -165,6 +165,7 @@ def _record(report: GateReport, state: GateState, decided: str, moment: Moment) 
             "verdict": report.verdict.verdict,
             "charges": state.charges,
             "decided": decided,
+            "duration_ms": report.duration_ms,
         }
     )
 

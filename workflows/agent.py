@@ -13,12 +13,12 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from activities.contract import Append, Prepare, Prepared
+    from activities.contract import Prepare, Prepared
     from ledger.answers import Answer, Directive
     from ledger.conversation import Conversation
     from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, RunTools, Wait
     from ledger.journal import RefusedRecord, RunRecord
-    from ledger.ledger import Ledger, Moment, Refusal, Step, cancel, decide, direct, resolve
+    from ledger.ledger import Ledger, Moment, Refusal, Step, decide, direct, halt, resolve
     from ledger.outcomes import Began, Fact, ToolsRan, Trip
     from workflows.carried import Carried, RunInput, read_input
     from workflows.carrying_out import append, call_model, prepare, read_answer, run_gates, run_tools
@@ -35,7 +35,7 @@ with workflow.unsafe.imports_passed_through():
         Status,
     )
     from workflows.notebook import Notebook
-    from workflows.showing import Display, asked_of, event, run_status, status_of
+    from workflows.showing import Display, asked_of, event, ledger_of, run_status, status_of
     from workflows.waiting import wait_for_person, wait_until
 
 Landed = TypeVar("Landed")
@@ -86,19 +86,13 @@ class AgentWorkflow:
     @workflow.update(name=UPDATE_ANSWER, description="Answer the open intervention; refused at once if unfit")
     def answer(self, *sent: Any) -> dict[str, Any]:  # noqa: ANN401
         """Take an answer. Its validator has refused what does not fit, so that it leaves no trace."""
-        word = read_message(sent, "update")
-        step = self._hear(word)
-        if isinstance(step, Refusal):
-            raise ApplicationError(step.text, type=step.reason, non_retryable=True)
-        self._apply(step)
+        self._apply(self._fitting(sent))
         return {"accepted": True, "status": run_status(self._ledger.doing)}
 
     @answer.validator
     def check_answer(self, *sent: Any) -> None:  # noqa: ANN401
         """Refuse, synchronously and without an event, what the ledger would refuse."""
-        step = self._hear(read_message(sent, "update"))
-        if isinstance(step, Refusal):
-            raise ApplicationError(step.text, type=step.reason, non_retryable=True)
+        self._fitting(sent)
 
     # ---- what people ask
 
@@ -116,9 +110,7 @@ class AgentWorkflow:
     @workflow.query(name=QUERY_LEDGER, description="The whole ledger")
     def ledger(self) -> dict[str, Any]:
         """The ledger as it is carried, and the attempt in flight."""
-        now = self._ledger.doing
-        flying = {"id": now.id, "target": str(now.target), "since": self._since} if isinstance(now, CallModel) else None
-        return {**self._ledger.model_dump(mode="json"), "in_flight": flying}
+        return ledger_of(self._ledger, self._since)
 
     @workflow.query(name=QUERY_JOURNAL, description='The newest records; {"after": seq, "limit": n} to page')
     def journal(self, page: Any = None) -> dict[str, Any]:  # noqa: ANN401
@@ -144,22 +136,22 @@ class AgentWorkflow:
 
     async def _go_on(self) -> None:
         """Carry out one decision and tell the ledger what came of it."""
-        decision = self._ledger.doing
-        if self._notebook.full or isinstance(decision, Ask):
-            await self._notebook.flush(self._conversation.id)
-        if workflow.info().is_continue_as_new_suggested():
-            await self._continue()
         fact: Fact | None = None
         try:
-            fact = await self._carry_out(decision) if decision else None
+            if self._notebook.full or isinstance(self._ledger.doing, Ask):
+                await self._notebook.flush(self._conversation.id)
+            if workflow.info().is_continue_as_new_suggested():
+                await self._continue()
+            if self._ledger.doing and not self._halting():
+                fact = await self._carry_out(self._ledger.doing)
         except asyncio.CancelledError:
-            if workflow.cancellation_reason() is None:
+            if not self._halting():
                 raise
         if fact:
             moment = self._moment(jitter=workflow.random().random())
             self._apply(decide(self._ledger, fact, moment))
-        if workflow.cancellation_reason() is not None and not isinstance(self._ledger.doing, Finish):
-            self._apply(cancel(self._ledger, self._moment()))
+        if self._halting() and not isinstance(self._ledger.doing, Finish):
+            self._apply(halt(self._ledger, self._moment()))
 
     async def _carry_out(self, decision: Decision) -> Fact | None:
         match decision:
@@ -179,11 +171,12 @@ class AgentWorkflow:
             case _:
                 assert_never(decision)
 
-    async def _call_model(self, decision: CallModel) -> Trip:
+    async def _call_model(self, decision: CallModel) -> Trip | None:
         prepared = self._started()
         if decision.notes:
-            order = Append(conversation=self._conversation, agent_ref=prepared.agent_ref, notes=decision.notes)
-            self._conversation = await append(order)
+            self._conversation = await append(prepared, decision.notes, self._conversation)
+        if self._halting():  # a stop that came meanwhile: nothing is sent any more
+            return None
         iteration = self._ledger.turn.iteration
         call = call_model(prepared, decision, self._ledger.stage, self._conversation, iteration)
         trip, self._conversation = await self._flying(call)
@@ -209,21 +202,19 @@ class AgentWorkflow:
         self._notebook.note((RunRecord(at=int(workflow.time()), what="continued"),))
         await self._notebook.flush(self._conversation.id)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        carried = Carried(
-            prepared=prepared,
-            conversation=self._conversation,
-            ledger=self._ledger,
-            seq=self._notebook.seq,
-        )
+        place = self._notebook.seq
+        carried = Carried(prepared=prepared, conversation=self._conversation, ledger=self._ledger, seq=place)
         workflow.continue_as_new({"carried": carried.model_dump(mode="json")})
 
     async def _end(self, decision: Finish) -> dict[str, Any]:
-        await self._notebook.flush(self._conversation.id)
+        try:
+            await self._notebook.flush(self._conversation.id)
+        except asyncio.CancelledError:  # it is delivered once, and the journal comes first
+            await self._notebook.flush(self._conversation.id)
         if decision.status == "cancelled":
             raise asyncio.CancelledError
-        prepared = self._started()
         answer = None
-        if prepared.inline and decision.status == "completed":
+        if self._started().inline and decision.status == "completed":
             answer = await read_answer(self._conversation)
         return RunResult(
             status=decision.status,
@@ -245,6 +236,12 @@ class AgentWorkflow:
             return resolve(self._ledger, word, self._moment())
         return direct(self._ledger, word, self._moment())
 
+    def _fitting(self, sent: tuple[Any, ...]) -> Step:
+        step = self._hear(read_message(sent, "update"))
+        if isinstance(step, Refusal):
+            raise ApplicationError(step.text, type=step.reason, non_retryable=True)
+        return step
+
     def _apply(self, step: Step) -> None:
         """Take a step: the ledger, its records, and what people see of it."""
         if step.decision is not self._ledger.doing:
@@ -256,8 +253,7 @@ class AgentWorkflow:
             self._in_flight.cancel()
         workflow.logger.info("ledger.decided", extra=event(step))
 
-    def _refused(self, reason: str) -> None:
-        """A signal's sender is gone: its refusal is told by the journal."""
+    def _refused(self, reason: str) -> None:  # a signal's sender is gone: the journal tells it
         self._notebook.note((RefusedRecord(at=int(workflow.time()), door="signal", reason=reason),))
 
     def _asked(self) -> Asked | None:
@@ -284,6 +280,10 @@ class AgentWorkflow:
         self._notebook = Notebook(carried.seq)
         self._since = workflow.time()
         self._display.show(self._status(), self._asked())
+
+    def _halting(self) -> bool:
+        """Whether a person said stop, or Temporal cancelled the run."""
+        return self._ledger.stopping is not None or workflow.cancellation_reason() is not None
 
     def _interrupted(self) -> bool:
         return self._ledger.stopping is not None or self._ledger.paused_by is not None

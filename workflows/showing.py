@@ -101,7 +101,7 @@ def status_of(ledger: Ledger, plan: Plan | None, *, since: float, conversation: 
         target=str(ledger.target or ""),
         doing=doing(now),
         since=since,
-        until=now.until if isinstance(now, Wait) else None,
+        until=_until(now, since),
         intervention=ledger.open.open.intervention.label if ledger.open else "",
         attempts=totals.attempts,
         failovers=totals.failovers,
@@ -113,6 +113,24 @@ def status_of(ledger: Ledger, plan: Plan | None, *, since: float, conversation: 
         conversation=conversation,
         journal=journal,
     )
+
+
+def _until(now: Decision | None, since: float) -> float | None:
+    """When a wait ends, whether it is a timer or rides inside an attempt."""
+    match now:
+        case Wait():
+            return now.until
+        case CallModel() if now.wait_s:
+            return since + now.wait_s
+        case _:
+            return None
+
+
+def ledger_of(ledger: Ledger, since: float) -> dict[str, Any]:
+    """The answer of query `ledger`: the ledger as it is carried, and the attempt in flight."""
+    now = ledger.doing
+    flying = {"id": now.id, "target": str(now.target), "since": since} if isinstance(now, CallModel) else None
+    return {**ledger.model_dump(mode="json"), "in_flight": flying}
 
 
 def asked_of(opened: Open) -> Asked:

@@ -7,7 +7,7 @@ from temporalio.worker import Worker
 
 from ledger.policy import CallPolicy, Policy
 from tests.faults.conftest import TEXT, Stage, eventually, records
-from tests.workflows.scripted import World, plan
+from tests.workflows.scripted import World, answered, plan
 from workflows.agent import AgentWorkflow
 
 AGENT = {"models": ["openai:gpt-5"]}
@@ -84,6 +84,20 @@ async def test_an_attempt_that_no_worker_took_is_not_sent_and_spends_nothing(cli
     assert {(f["kind"], f["next"]) for f in lost} == {("not_sent", "same_model")}
     assert attempts[-1]["outcome"] == "succeeded"
     assert not any(a.get("outcome_unknown") for a in attempts)
+    assert len(world.calls) == 1
+
+
+async def test_a_stop_while_tools_run_ends_the_run_as_stopped(client):
+    world = World(replies=[answered("read_file", "list_files")], slow=True)
+    async with Worker(client, task_queue="stop-tools", workflows=[AgentWorkflow], activities=world.activities()):
+        run = await client.start_workflow(
+            "AgentWorkflow", {"agent": AGENT, "task": "x"}, id="stop-tools", task_queue="stop-tools"
+        )
+        await world.working.wait()
+        await run.signal("intervene", {"directive": "stop", "by": "ann"})
+        world.going.set()
+        result = await run.result()
+    assert (result["status"], result["by"]) == ("stopped", "ann")
     assert len(world.calls) == 1
 
 

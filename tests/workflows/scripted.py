@@ -58,6 +58,12 @@ class World:
     step: str = ""
     """Digest that every tool call reports as its step; "" for a new one each time."""
     calling: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a model is called."""
+    working: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a tool runs or a note is appended."""
+    going: asyncio.Event = field(default_factory=asyncio.Event)
+    """Tools and notes wait for it where `slow` is set."""
+    slow: bool = False
 
     def activities(self) -> list[Callable[..., Any]]:
         return [
@@ -95,6 +101,7 @@ class World:
     @activity.defn(name=contract.RUN_TOOL)
     async def run_tool(self, order: dict[str, Any]) -> dict[str, Any]:
         call = order["call"]
+        await self._pace()
         answer = Conversation.model_validate(order["answer"])
         step = self.step or digest(f"{answer.length}{call['index']}".encode())
         outcome = ToolOutcome(index=call["index"], name=call["name"], status="ok", step=step)
@@ -108,8 +115,14 @@ class World:
 
     @activity.defn(name=contract.APPEND)
     async def append(self, order: dict[str, Any]) -> dict[str, Any]:
+        await self._pace()
         self.notes.extend(order["notes"])
         return _grown(Conversation.model_validate(order["conversation"]), "note").model_dump(mode="json")
+
+    async def _pace(self) -> None:
+        self.working.set()
+        if self.slow:
+            await self.going.wait()
 
     @activity.defn(name=contract.WRITE_JOURNAL)
     async def write_journal(self, order: dict[str, Any]) -> None:
