@@ -161,3 +161,26 @@ async def test_the_whole_journal_reaches_the_store(stage):
         await run.result()
         page = await run.query("journal", {"after": 0})
     assert sorted(world.journal) == [r["seq"] for r in page["records"]] == list(range(1, len(world.journal) + 1))
+
+
+async def test_an_outage_is_waited_out_by_a_timer_that_wakes_at_the_stated_time(stage):
+    alone = plan()
+    only = alone.stages[0].model_copy(update={"models": alone.stages[0].models[:1]})
+    world = World(
+        plan=alone.model_copy(update={"stages": (only,)}),
+        replies=[refused(FailureKind.OVERLOADED, wait_s=600.0), answered()],
+    )
+    act = stage(world)
+    async with act.worker():
+        run = await act.start()
+        for _ in range(50):
+            status = await run.query("status")
+            if status["status"] == "waiting":
+                break
+            await act.env.sleep(0.1)
+        assert status["doing"] == "waiting for openai:first (patience)"
+        assert status["until"] - status["since"] == pytest.approx(600, abs=2)
+        assert (await run.result())["status"] == "completed"
+        (wait,) = await journal(run, "wait")
+    assert (wait["reason"], wait["interrupted"]) == ("patience", False)
+    assert wait["slept_ms"] == pytest.approx(wait["asked_ms"], abs=5_000)
