@@ -112,7 +112,7 @@ def _block(where: str, place: int, block: Object, role: str) -> None:
         case "tool_use":
             _tool_use(at, block)
         case "tool_result":
-            _tool_result(where, at, block)
+            _tool_result(at, block)
 
 
 def _text(block: Object) -> None:
@@ -138,7 +138,7 @@ def _tool_use(at: str, block: Object) -> None:
         raise AskError(f"{at}.tool_use.input: Input should be a valid dictionary")
 
 
-def _tool_result(where: str, at: str, block: Object) -> None:
+def _tool_result(at: str, block: Object) -> None:
     if not TOOL_ID.fullmatch(text_of(block, "tool_use_id")):
         raise AskError(f"{at}.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'")
     for place, inner in objects(block.get("content")):
@@ -147,7 +147,7 @@ def _tool_result(where: str, at: str, block: Object) -> None:
         if text_of(inner, "type") == "text":
             _text(inner)
         if text_of(inner, "type") == "image":
-            _image(f"{where}.content.{place}", inner)
+            _image(f"{at}.tool_result.content.{place}", inner)
 
 
 def _order(messages: list[Object]) -> None:

@@ -84,6 +84,14 @@ REFUSED = {
     "an unknown field of a turn": ([{**user(text()), "name": "x"}], "messages.0.name: Extra inputs are not permitted"),
     "an unknown field of a block": ([user({**text(), "id": "x"})], "messages.0.content.0.text.id: Extra inputs"),
     "a foreign block": ([user({"type": "input_text", "text": "x"})], "Input tag 'input_text' found"),
+    "a foreign block in a result": (
+        [user(text()), model(call()), user(result(content=[{"type": "input_text", "text": "x"}]))],
+        "Input tag 'input_text' is not expected",
+    ),
+    "an image of a foreign kind in a result": (
+        [user(text()), model(call()), user(result(content=[{**PNG, "source": {**PNG["source"], "media_type": "a"}}]))],
+        "messages.2.content.0.tool_result.content.0.image.source.base64.media_type: Input should be 'image/jpeg'",
+    ),
     "a call by a person": ([user(call())], "`tool_use` blocks can only be in `assistant` messages"),
     "an image by the model": ([user(text()), model(PNG), user(text())], "can only be in `user` messages"),
     "an image of a foreign kind": (
