@@ -76,20 +76,22 @@ async def begun(closing: AsyncExitStack, folder: Path, *args: str, ready: str) -
     process = await asyncio.create_subprocess_exec(
         sys.executable, *args, cwd=folder, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT
     )
-    closing.push_async_callback(_ended, process)
     assert process.stdout
     said = b""
     async for line in process.stdout:
         said += line
         if ready.encode() in line:
+            drain = asyncio.create_task(process.stdout.read())  # a full pipe would hold the process up
+            closing.push_async_callback(_ended, process, drain)
             return process, line.decode().strip()
     raise SystemExit(f"{args[0]} did not start:\n{said.decode()}")
 
 
-async def _ended(process: Process) -> None:
+async def _ended(process: Process, drain: asyncio.Task[bytes]) -> None:
     if process.returncode is None:
         process.send_signal(signal.SIGTERM)
-        await process.communicate()
+    await process.wait()
+    await drain
 
 
 def cpu_s(process: Process) -> float:
