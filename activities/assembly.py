@@ -5,20 +5,31 @@ vendor says it (pydantic-ai). A change of what a model gets to read from the sam
 `ASSEMBLY_VERSION`.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final, assert_never, cast
 
-from pydantic_ai.messages import InstructionPart, ModelMessage
+from pydantic_ai.messages import (
+    BinaryContent,
+    InstructionPart,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    UploadedFile,
+    UserContent,
+    UserPromptPart,
+)
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from activities.adapting import adapted, may_think
-from activities.client import Request
+from activities.client import ById, Form, Inline, Request
 from activities.declared import Provider, Thinking, ToolDeclaration
+from activities.files import TEXT, NamedFile
 from activities.identity import origin
-from activities.messages import parse
+from activities.messages import file_at, parse
 
 NO_THINKING: Final[Mapping[str, Any]] = {"thinking": False}
 
@@ -29,9 +40,45 @@ LEAST: Final = 1_024
 """What Anthropic takes as the smallest budget."""
 
 
-def conversation(request: Request, provider: Provider) -> list[ModelMessage]:
-    """Read the messages in the form that the request's target takes."""
-    return adapted([parse(body) for body in request.messages], provider.api, origin(provider, request))
+def conversation(request: Request, provider: Provider, system: str) -> list[ModelMessage]:
+    """Read the messages in the form that the request's target takes; `system` is pydantic-ai's name of its provider."""
+    messages = adapted([parse(body) for body in request.messages], provider.api, origin(provider, request))
+    return [_with_files(message, request.files, system) for message in messages] if request.files else messages
+
+
+def _with_files(message: ModelMessage, files: Mapping[str, Form], system: str) -> ModelMessage:
+    """Each file behind the words that announce it."""
+    if not isinstance(message, ModelRequest):
+        return message
+    return replace(message, parts=[_part(part, files, system) for part in message.parts])
+
+
+def _part(part: ModelRequestPart, files: Mapping[str, Form], system: str) -> ModelRequestPart:
+    if not isinstance(part, UserPromptPart) or isinstance(part.content, str):
+        return part
+    return replace(part, content=[one for item in part.content for one in _announced(item, files, system)])
+
+
+def _announced(item: UserContent, files: Mapping[str, Form], system: str) -> Iterator[UserContent]:
+    yield item
+    file = file_at(item)
+    if file is not None:
+        yield _sent(file, files[file.ref], system)
+
+
+def _sent(file: NamedFile, form: Form, system: str) -> UserContent:
+    match form:
+        case ById(file_id=file_id):
+            named = UploadedFile(file_id=file_id, provider_name="openai", media_type=file.media_type)
+            # It takes the names of vendors only; an endpoint has the operator's, and ids are its own.
+            named.provider_name = cast("Any", system)
+            return named
+        case Inline(content=content) if file.media_type == TEXT:
+            return content.decode()
+        case Inline(content=content):
+            return BinaryContent(data=content, media_type=file.media_type)
+        case _:
+            assert_never(form)
 
 
 def settings(

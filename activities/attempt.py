@@ -25,9 +25,17 @@ class Attempt:
         self.call = call
         self.exchange = Exchange(run=call.conversation.id, attempt=call.attempt)
         self.request: Request | None = None
+        self.files = 0
+        """How many files the request names by id."""
         self._clock = clock
         self._came = clock()
         self._began: float | None = None
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the trip's deadline, from the end of its wait on."""
+        began = self._came if self._began is None else self._began
+        return max(0.0, self.call.deadline_s - (self._clock() - began))
 
     async def wait(self) -> None:
         """Sleep the backoff that rides inside the attempt."""
@@ -50,5 +58,6 @@ class Attempt:
             waited_ms=round((began - self._came) * 1_000) if self.call.wait_s else 0,
             sent=sent(self.request, self.exchange.parameters()) if self.request and self.exchange.sent else None,
             request_id=self.exchange.request_id,
+            files=self.files,
             usage=usage or self.exchange.usage,
         )

@@ -14,15 +14,18 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.answer_check import Useless, check
+from activities.attaching import Attacher
 from activities.attempt import Attempt
-from activities.client import Came, ModelClient, NothingCame, Request
+from activities.client import ById, Came, Form, ModelClient, NothingCame, Request
 from activities.contract import CALL_MODEL, ModelCall, ModelReply
 from activities.declared import Model, Provider, ToolDeclaration
-from activities.evidence import cancelled, failure_of, no_key, no_provider
+from activities.evidence import cancelled, failure_of, no_key, no_provider, not_uploaded
+from activities.exchange import Exchange, Exchanges
 from activities.heartbeat import EVERY_S, heartbeats
 from activities.identity import answer_key
 from activities.kept import CallStore, Kept
 from activities.masking import masked
+from activities.messages import files_of
 from ledger.agent import AgentSpec
 from ledger.classify import ROWS, Row
 from ledger.failures import Failure
@@ -69,6 +72,7 @@ class CallModel:
         self._clock = clock
         self._now = now
         self._clients: dict[str, ModelClient] = {}
+        self._attacher = Attacher(store, now)
 
     async def warm(self) -> None:
         """Build the clients before polling starts: the first use of an SDK blocks the loop for a second or two."""
@@ -106,7 +110,10 @@ class CallModel:
         if client is None:
             provider = self._providers.get(call.target.provider)
             return _refused(attempt, no_key() if provider else no_provider())
-        attempt.request = request
+        forms = await self._attached(attempt, client, request)
+        if isinstance(forms, Exchange):
+            return await self._not_uploaded(attempt, forms)
+        attempt.request = request = request.model_copy(update={"files": forms})
         match await _asked(client, attempt, request):
             case Came(message=message) if attempt.exchange.answered:
                 return await self._judged(attempt, request, key, message)
@@ -134,6 +141,27 @@ class CallModel:
             thinking=self._models.get(str(call.target), _ANY_MODEL).thinking,
         )
 
+    async def _attached(self, attempt: Attempt, client: ModelClient, request: Request) -> dict[str, Form] | Exchange:
+        """The request's files, each as the target gets it; else the exchange in which an upload failed."""
+        call, provider = attempt.call, self._providers[attempt.call.target.provider]
+        files = tuple(dict.fromkeys(file for body in request.messages for file in files_of(body)))
+        exchanges = Exchanges(run=call.conversation.id, attempt=call.attempt)
+        try:
+            async with asyncio.timeout(attempt.left_s):
+                if call.renew_files:
+                    await self._attacher.forget(provider, files)
+                forms = await self._attacher.forms(client, provider, files, exchanges)
+        except TimeoutError:
+            return exchanges.out_of_time()
+        if not isinstance(forms, Exchange):
+            attempt.files = sum(isinstance(form, ById) for form in forms.values())
+        return forms
+
+    async def _not_uploaded(self, attempt: Attempt, exchange: Exchange) -> ModelReply:
+        provider = self._providers[attempt.call.target.provider]
+        await self._keep_detail(attempt, exchange)
+        return _refused(attempt, not_uploaded(provider, exchange, at=self._now(), rows=self._rows))
+
     async def _judged(self, attempt: Attempt, request: Request, key: str, message: bytes) -> ModelReply:
         checked = check(message, _names(request))
         if isinstance(checked, Useless):
@@ -153,17 +181,23 @@ class CallModel:
         provider = self._providers[attempt.call.target.provider]
         exchange = attempt.exchange
         failure = failure_of(provider, exchange, ended, at=self._now(), rows=self._rows)
-        if exchange.received:
-            key = provider.key.get_secret_value() if provider.key else ""
-            detail = masked(exchange.body, (key, *provider.headers.values()))[:MAX_DETAIL]
-            await self._store.put_detail(attempt.call.conversation.id, attempt.call.attempt, detail)
+        await self._keep_detail(attempt, exchange)
         return _refused(attempt, failure, usage)
+
+    async def _keep_detail(self, attempt: Attempt, exchange: Exchange) -> None:
+        """Keep what the provider said for people, without secrets."""
+        if not exchange.received:
+            return
+        provider = self._providers[attempt.call.target.provider]
+        key = provider.key.get_secret_value() if provider.key else ""
+        detail = masked(exchange.body, (key, *provider.headers.values()))[:MAX_DETAIL]
+        await self._store.put_detail(attempt.call.conversation.id, attempt.call.attempt, detail)
 
 
 async def _asked(client: ModelClient, attempt: Attempt, request: Request) -> Came | NothingCame:
     """Ask under the trip's total deadline: bytes that keep dripping do not extend it."""
     try:
-        async with asyncio.timeout(attempt.call.deadline_s):
+        async with asyncio.timeout(attempt.left_s):
             return await client.ask(request, attempt.exchange)
     except TimeoutError:
         exchange = attempt.exchange

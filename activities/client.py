@@ -4,11 +4,48 @@ Another client could take this place: it sends exactly one request through the t
 and gives the answer back as a stored message. Not here: any vendor, any SDK, and what an answer is worth.
 """
 
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
+
+from pydantic import Field
 
 from activities.declared import Thinking, ToolDeclaration
-from activities.exchange import Exchange
+from activities.exchange import Exchange, Exchanges
+from activities.files import MediaType
 from ledger.model import Frozen
+
+
+class ById(Frozen):
+    """A file that the target's provider holds: the request names it."""
+
+    form: Literal["by_id"] = "by_id"
+    file_id: str
+
+
+class Inline(Frozen):
+    """A file that travels in the request."""
+
+    form: Literal["inline"] = "inline"
+    content: bytes
+
+
+Form = Annotated[ById | Inline, Field(discriminator="form")]
+
+
+class NewFile(Frozen):
+    """A file to be uploaded."""
+
+    ref: str
+    """Digest of its content."""
+    media_type: MediaType
+    content: bytes
+
+
+class Uploaded(Frozen):
+    """What a provider calls a file now."""
+
+    file_id: Annotated[str, Field(min_length=1, max_length=1_024)]
+    expires_at: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    """Unix seconds; None: it stays."""
 
 
 class Request(Frozen):
@@ -22,6 +59,8 @@ class Request(Frozen):
     max_tokens: int
     temperature: float | None = None
     thinking: Thinking | None = None
+    files: dict[str, Form] = Field(default_factory=dict)
+    """How the files of the messages get there, by the digests under which the messages name them."""
 
 
 class Came(Frozen):
@@ -46,6 +85,9 @@ class ModelClient(Protocol):
 
     async def ask(self, request: Request, exchange: Exchange) -> Came | NothingCame:
         """Send one request. Failures of the provider are values; cancelling closes the socket at once."""
+
+    async def upload(self, file: NewFile, exchanges: Exchanges) -> Uploaded | None:
+        """Upload a file, each request of it once, in an exchange of its own; None: the last of them tells why not."""
 
     async def close(self) -> None:
         """Close the connections."""

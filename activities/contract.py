@@ -55,6 +55,8 @@ class Prepared(Frozen):
     """Holds the task as its first message."""
     agent_ref: str
     """Reference of the validated agent in the store, where activities find the instructions."""
+    files_ref: str = ""
+    """Reference of the list of its files, as they were when the run was prepared; "" where it names none."""
     workspace: str = ""
     """Name of the claimed workspace; "" where the agent has none."""
     workspace_queue: str = ""
@@ -133,6 +135,7 @@ class Append(Frozen):
 
     conversation: Conversation
     agent_ref: str
+    files_ref: str = ""
     notes: tuple[Note, ...]
 
 

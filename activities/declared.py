@@ -36,6 +36,8 @@ class Provider(Frozen):
     """Added to every request's address, such as Azure's `api-version`."""
     without: tuple[str, ...] = ()
     """Fields of a request that this endpoint refuses, such as Mistral's `stream_options`: they are left out."""
+    files: bool = False
+    """It has its vendor's files API: a file goes there once and is named by id; else it travels in each request."""
     project: str = ""
     """Google Cloud project: with it and `location`, api `google` is spoken as Vertex AI speaks it."""
     location: str = ""

@@ -100,6 +100,8 @@ class ProviderTable(Frozen):
     headers: Annotated[dict[str, str], AfterValidator(_without_secret_headers)] = Field(default_factory=dict)
     query: Annotated[dict[str, str], AfterValidator(_without_secret_query)] = Field(default_factory=dict)
     without: Annotated[tuple[Annotated[str, AfterValidator(_a_field)], ...], BeforeValidator(_as_tuple)] = ()
+    files: bool | None = None
+    """Whether it has its vendor's files API; without a word, the vendors' own addresses have it and others do not."""
     project: Annotated[str, AfterValidator(_a_google_name)] = ""
     location: Annotated[str, AfterValidator(_a_google_name)] = ""
 
@@ -116,6 +118,8 @@ class ProviderTable(Frozen):
             raise ValueError("project and location go together: with both, Google's models are asked at Vertex AI")
         if self.project and self.api != "google":
             raise ValueError('project and location are for api "google", which then asks at Vertex AI')
+        if self.project and self.files:
+            raise ValueError("Vertex AI has no files API; leave files out, and they travel in the request")
         if self.project and self.key_env:
             raise ValueError("Vertex AI takes no key_env; GOOGLE_APPLICATION_CREDENTIALS names the account")
         if self.without and self.api == "google":
@@ -136,6 +140,13 @@ DEFAULTS: Final = {
 }
 
 
+_VENDORS: Final = frozenset({"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com"})
+
+
+def _is_the_vendor(table: ProviderTable) -> bool:
+    return urlsplit(table.base_url).hostname in _VENDORS
+
+
 def provider_of(name: str, table: ProviderTable, environ: Mapping[str, str]) -> Provider:
     key = environ.get(table.key_env, "").strip() if table.key_env else ""
     return Provider(
@@ -146,6 +157,7 @@ def provider_of(name: str, table: ProviderTable, environ: Mapping[str, str]) -> 
         key_env=table.key_env,
         key_header=table.key_header,
         headers=table.headers,
+        files=_is_the_vendor(table) if table.files is None else table.files,
         query=table.query,
         without=table.without,
         project=table.project,

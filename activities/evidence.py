@@ -32,6 +32,19 @@ def failure_of(
     )
 
 
+def not_uploaded(provider: Provider, exchange: Exchange, *, at: float, rows: Iterable[Row]) -> Failure:
+    """Judge an upload that failed in its last exchange: the attempt ends with it, nothing was asked and nothing paid.
+
+    Without a request the time ran out while another call was uploading the same file.
+    """
+    if exchange.request is None:
+        return Failure.of(FailureKind.TIMEOUT, rule="upload.deadline")
+    unread = exchange.answered and exchange.ended is Ended.COMPLETE
+    failure = failure_of(provider, exchange, Ended.UNUSABLE if unread else None, at=at, rows=rows)
+    told = {"rule": f"upload.{failure.rule}", "renew_files": False, "outcome_unknown": False}
+    return failure.model_copy(update=told)
+
+
 def cancelled(exchange: Exchange) -> Failure:
     """Somebody stopped the attempt; what was sent may be billed."""
     return Failure.of(FailureKind.CANCELLED, outcome_unknown=exchange.sent, rule="cancelled")

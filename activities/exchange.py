@@ -92,6 +92,26 @@ class Exchange:
         return {name: _plain(value) for name, value in sent.items() if name not in NOT_PARAMETERS}
 
 
+class Exchanges:
+    """The exchanges of one upload, one a request; they are no model's, and are counted nowhere."""
+
+    def __init__(self, *, run: str, attempt: str) -> None:
+        self._run = run
+        self._attempt = f"{attempt}.file"
+        self.last = self.next()
+        """The one under way, else the one that ended it."""
+
+    def next(self) -> Exchange:
+        """Begin the next request."""
+        self.last = Exchange(run=self._run, attempt=self._attempt)
+        return self.last
+
+    def out_of_time(self) -> Exchange:
+        """The request under way was cut off by a deadline of ours."""
+        self.last.ended = Ended.DEADLINE if self.last.sent else Ended.CONNECT_TIMEOUT
+        return self.last
+
+
 def _object(body: bytes | None) -> dict[str, Any]:
     parsed = json.loads(body) if body else {}
     return parsed if isinstance(parsed, dict) else {}

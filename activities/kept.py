@@ -18,7 +18,28 @@ class Kept(Appended, Protocol):
         """It was there before the caller came."""
 
 
-class CallStore(Contents, Details, Protocol):
+class AtProvider(Protocol):
+    """A file that a provider holds."""
+
+    @property
+    def file_id(self) -> str: ...
+
+    @property
+    def expires_at(self) -> int | None:
+        """Unix seconds; None: it stays."""
+
+
+class Uploads(Protocol):
+    """Which files a provider holds, by the digest of their content."""
+
+    async def find_upload(self, provider: str, digest: str) -> AtProvider | None: ...
+
+    async def put_upload(self, provider: str, digest: str, file_id: str, expires_at: int | None) -> None: ...
+
+    async def forget_upload(self, provider: str, digest: str) -> None: ...
+
+
+class CallStore(Contents, Details, Uploads, Protocol):
     """Reads a conversation, and finds or appends an answer."""
 
     async def read(self, conversation: Conversation) -> list[bytes]: ...

@@ -7,6 +7,8 @@ What we write ourselves carries no timestamp, so that the same words always give
 appends nothing new. The store knows when a message came.
 """
 
+import json
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import pydantic_core
@@ -15,12 +17,18 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    TextContent,
     TextPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
 
+from activities.files import NamedFile
 from ledger.model import Frozen
+
+FILE: Final = "endstop_file"
+"""Key of the metadata of the words that announce a file: which one. Metadata is sent to nobody."""
 
 _MESSAGE: Final[TypeAdapter[ModelMessage]] = TypeAdapter(ModelMessage)
 
@@ -44,9 +52,26 @@ def serialise(message: ModelMessage) -> bytes:
     return _MESSAGE.dump_json(message, exclude_none=True)
 
 
-def user_message(text: str) -> bytes:
-    """Write a user message; the same text gives the same bytes."""
-    return _without_times(ModelRequest(parts=[UserPromptPart(content=text)]))
+def user_message(text: str, files: Iterable[NamedFile] = ()) -> bytes:
+    """Write a user message; the same text and files give the same bytes. Files are named, their content is not here."""
+    announced = [TextContent(content=_announced(file), metadata={FILE: file.model_dump()}) for file in files]
+    content: str | list[UserContent] = [text, *announced] if announced else text
+    return _without_times(ModelRequest(parts=[UserPromptPart(content=content)]))
+
+
+def file_at(item: UserContent) -> NamedFile | None:
+    """Return the file that these words of ours announce, if they do."""
+    named = item.metadata.get(FILE) if isinstance(item, TextContent) and isinstance(item.metadata, dict) else None
+    return None if named is None else NamedFile.model_validate(named)
+
+
+def files_of(body: bytes) -> Iterator[NamedFile]:
+    """Yield the files that a stored message names."""
+    if _FILE_BYTES not in body:  # reading a message costs more than looking through it
+        return
+    for part in parse(body).parts:
+        if isinstance(part, UserPromptPart) and not isinstance(part.content, str):
+            yield from filter(None, map(file_at, part.content))
 
 
 def tool_result(call: Call, text: str, *, failed: bool = False) -> bytes:
@@ -81,6 +106,14 @@ def text_of(body: bytes) -> str:
     if not isinstance(message, ModelResponse):
         return ""
     return "".join(part.content for part in message.parts if isinstance(part, TextPart))
+
+
+_FILE_BYTES: Final = FILE.encode()
+
+
+def _announced(file: NamedFile) -> str:
+    """A name is quoted as JSON: a line break in it cannot pass for words of ours."""
+    return f"The file {json.dumps(file.name, ensure_ascii=False)}:"
 
 
 def _as_text(arguments: str | dict[str, Any] | None) -> str:

@@ -12,6 +12,7 @@ from temporalio import activity
 
 from activities.contract import APPEND, Append
 from activities.cutting import head, tail
+from activities.files import MANIFEST, NamedFile
 from activities.messages import user_message
 from activities.stored import Contents, Transcript
 from ledger.agent import AgentSpec
@@ -44,8 +45,18 @@ class NoteWriter:
         run = request.conversation.id
         said = [await self._said(note, agent, run) for note in request.notes]
         key = f"notes:{digest(pydantic_core.to_json(request.notes))}"
-        stored = await self._store.append(request.conversation, key, user_message("\n\n".join(said)))
+        message = user_message("\n\n".join(said), await self._files(request, agent))
+        stored = await self._store.append(request.conversation, key, message)
         return stored.conversation.model_dump(mode="json")
+
+    async def _files(self, request: Append, agent: AgentSpec) -> list[NamedFile]:
+        """The files of a stage that begins; they come with the words that say so."""
+        stages = (agent.stages[note.stage] for note in request.notes if isinstance(note, StageNote))
+        names = [name for stage in stages for name in stage.files]
+        if not names:
+            return []
+        known = {file.name: file for file in MANIFEST.validate_json(await self._store.get(request.files_ref))}
+        return [known[name] for name in names]
 
     async def _said(self, note: Note, agent: AgentSpec, run: str) -> str:
         match note:

@@ -16,10 +16,12 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contract import INVALID_SPEC, PREPARE, Prepare, Prepared
 from activities.declared import Declared
+from activities.files import MANIFEST, NamedFile, read_files
 from activities.messages import user_message
 from activities.spec import InvalidSpec, check_agent, check_keys, check_task, read_agent
 from activities.stored import Appended, Contents
 from activities.workspace import WorkspaceRefused, Workspaces
+from activities.workspace_files import FileRefused, WorkspaceFiles
 from ledger.agent import AgentSpec, Plan, StagePlan
 from ledger.conversation import Conversation, digest
 from store import ContentMissing
@@ -79,18 +81,36 @@ class Preparer:
         check_task(task)
         if agent.workspace is not None:
             await asyncio.to_thread(self._workspaces.claim, asked.run, agent.workspace)
+        files = await self._files(agent, asked.run)
         await self._store.register_run(asked.run, asked.workflow_id, agent.name)
         conversation = Conversation(id=asked.run)
-        appended = await self._store.append(conversation, TASK_KEY, user_message(task))
+        message = user_message(task, (files[name] for name in agent.stages[0].files))
+        appended = await self._store.append(conversation, TASK_KEY, message)
         return Prepared(
             plan=self._plan(agent),
             conversation=appended.conversation,
             agent_ref=await self._store.put(_canonical(agent)),
+            files_ref=await self._store.put(MANIFEST.dump_json(tuple(files.values()))) if files else "",
             workspace=agent.workspace or "",
             workspace_queue=self._queue if agent.workspace else "",
             search_attributes=await self._search_attributes(),
             inline=isinstance(asked.task, str),
         )
+
+    async def _files(self, agent: AgentSpec, run: str) -> dict[str, NamedFile]:
+        """Put every file that a stage names into the store, where each worker finds it; by its name."""
+        names = tuple(dict.fromkeys(name for stage in agent.stages for name in stage.files))
+        if agent.workspace is None or not names:
+            return {}
+        workspace = WorkspaceFiles(self._workspaces.path(run, agent.workspace))
+        try:
+            read = await asyncio.to_thread(lambda: list(read_files(workspace, names)))
+        except FileRefused as refusal:
+            where = f"workspace {agent.workspace}"
+            raise InvalidSpec(f"agent: files: {refusal}; correct files, or what is in {where}") from None
+        for _, content in read:
+            await self._store.put(content)
+        return {file.name: file for file, _ in read}
 
     async def _task(self, given: Any) -> str:  # noqa: ANN401 - whatever the wire holds
         found = await self._resolved("task", given)

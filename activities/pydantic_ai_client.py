@@ -15,9 +15,9 @@ from pydantic_ai.settings import ModelSettings
 
 from activities import assembly
 from activities.adapting import ORIGIN
-from activities.client import Came, NothingCame, Request
+from activities.client import Came, NewFile, NothingCame, Request, Uploaded
 from activities.declared import Provider
-from activities.exchange import Exchange
+from activities.exchange import Exchange, Exchanges
 from activities.identity import origin
 from activities.messages import serialise, user_message
 from activities.pricing import load_prices, usage_of
@@ -72,7 +72,7 @@ class PydanticAIClient:
 
     def _opened(self, request: Request) -> AbstractAsyncContextManager[StreamedResponse]:
         model = self._vendor.model(request.model)
-        messages = assembly.conversation(request, self._provider)
+        messages = assembly.conversation(request, self._provider, model.system)
         asked = assembly.settings(request, self._provider, messages, model.profile)
         return model_request_stream(
             model,
@@ -80,6 +80,15 @@ class PydanticAIClient:
             model_settings=ModelSettings(**self._vendor.settings | asked),
             model_request_parameters=assembly.parameters(request),
         )
+
+    async def upload(self, file: NewFile, exchanges: Exchanges) -> Uploaded | None:
+        """Upload a file. The same boundary as `ask`: what breaks once a request was made is the provider's doing."""
+        try:
+            return await self._vendor.upload(file, exchanges)
+        except Exception:
+            if exchanges.last.request is None:
+                raise
+            return None
 
     async def close(self) -> None:
         await self._vendor.close()

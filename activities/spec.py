@@ -12,6 +12,7 @@ import pydantic_core
 from pydantic import ValidationError
 
 from activities.declared import Declared
+from activities.workspace_files import FileRefused, components
 from ledger.agent import AgentSpec, StageSpec
 from ledger.reading import Place, one_line, shown, suggestion
 from ledger.target import Target
@@ -48,10 +49,10 @@ def check_agent(agent: AgentSpec, declared: Declared, tools: Collection[str]) ->
         _known("workspace", agent.workspace, declared.workspaces, "agent")
     for stage in agent.stages:
         _check_stage(stage, declared, tools)
-        if agent.workspace is None and (stage.tools or stage.gates):
-            needs = f"tool {shown(stage.tools[0])}" if stage.tools else f"gate {shown(stage.gates[0])}"
+        needs = _needs_workspace(stage)
+        if agent.workspace is None and needs:
             raise InvalidSpec(
-                f"agent: stage {stage.name}: {needs} works in a workspace, and the agent names none; "
+                f"agent: stage {stage.name}: {needs} a workspace, and the agent names none; "
                 f"set workspace; {suggestion('', declared.workspaces)}"
             )
 
@@ -96,6 +97,20 @@ def _check_stage(stage: StageSpec, declared: Declared, tools: Collection[str]) -
     for kind, names, known in (("tool", stage.tools, tools), ("gate", stage.gates, declared.gates)):
         for name in names:
             _known(kind, name, known, where)
+    for path in stage.files:
+        try:
+            components(path)
+        except FileRefused as refusal:
+            raise InvalidSpec(f'{where}: file "{shown(path)}": {refusal}') from None
+
+
+def _needs_workspace(stage: StageSpec) -> str:
+    """What the stage cannot do without a workspace; "" where it needs none."""
+    if stage.tools:
+        return f"tool {shown(stage.tools[0])} works in"
+    if stage.gates:
+        return f"gate {shown(stage.gates[0])} works in"
+    return f"file {shown(stage.files[0])} is in" if stage.files else ""
 
 
 def _known(kind: str, name: str, known: Collection[str], where: str) -> None:

@@ -75,7 +75,7 @@ class OneRequest(httpx2.AsyncBaseTransport):
             raise RuntimeError("a request without an attempt: wrap the call in `recorded(exchange)`")
         if exchange.request is not None:
             raise SecondRequestError("only one request may leave per attempt")
-        exchange.request = request.content
+        exchange.request = await request.aread()  # an upload's form is not in memory yet
         _mark(request, exchange)
         try:
             return await _recorded(await self._inner.send(request, stream=True, follow_redirects=False), exchange)

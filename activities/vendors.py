@@ -16,9 +16,11 @@ from pydantic_ai.models import Model
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 
+from activities import gemini_contents
 from activities.credentials import AsDeclared
 from activities.declared import Api, Provider
 from activities.transport import OneRequest
+from activities.vendor_files import Upload, anthropic_upload, google_upload, openai_upload
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials
@@ -42,6 +44,8 @@ class Vendor:
     model: Callable[[str], Model[Any]]
     """pydantic-ai's model by name."""
     close: Callable[[], Awaitable[None]]
+    upload: Upload
+    """Its files API. Some endpoints of the protocol have none: `Provider.files` tells."""
     settings: ModelSettings
     """What every request of this protocol asks for beside its own parameters."""
     no_credentials: tuple[type[Exception], ...] = ()
@@ -66,7 +70,12 @@ def _openai_chat(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor
     def model(name: str) -> Model[Any]:
         return OpenAIChatModel(name, provider=known, profile=_chat_profile(name))
 
-    return Vendor(model=lru_cache(MODELS_KEPT)(model), close=client.close, settings=ModelSettings())
+    return Vendor(
+        model=lru_cache(MODELS_KEPT)(model),
+        close=client.close,
+        settings=ModelSettings(),
+        upload=openai_upload(client),
+    )
 
 
 def _openai_responses(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor:
@@ -84,7 +93,9 @@ def _openai_responses(provider: Provider, inner: httpx2.AsyncClient | None) -> V
         return OpenAIResponsesModel(name, provider=known)
 
     settings = OpenAIResponsesModelSettings(openai_store=False)
-    return Vendor(model=lru_cache(MODELS_KEPT)(model), close=client.close, settings=settings)
+    return Vendor(
+        model=lru_cache(MODELS_KEPT)(model), close=client.close, settings=settings, upload=openai_upload(client)
+    )
 
 
 def _openai(provider: Provider, inner: httpx2.AsyncClient | None) -> "tuple[AsyncOpenAI, Known[AsyncOpenAI]]":
@@ -112,7 +123,12 @@ def _anthropic_messages(provider: Provider, inner: httpx2.AsyncClient | None) ->
     def model(name: str) -> Model[Any]:
         return AnthropicModel(name, provider=known)
 
-    return Vendor(model=lru_cache(MODELS_KEPT)(model), close=client.close, settings=ModelSettings())
+    return Vendor(
+        model=lru_cache(MODELS_KEPT)(model),
+        close=client.close,
+        settings=ModelSettings(),
+        upload=anthropic_upload(client),
+    )
 
 
 def _google(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor:
@@ -139,6 +155,11 @@ def _google(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor:
         client = Client(vertexai=False, api_key=_key(provider), http_options=options)
         known = GoogleProvider(client=client)
 
+    models = client.aio.models
+    models.generate_content_stream = gemini_contents.as_it_is(  # type: ignore[method-assign]
+        models.generate_content_stream
+    )
+
     def model(name: str) -> Model[Any]:
         return GoogleModel(name, provider=known)
 
@@ -146,6 +167,7 @@ def _google(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor:
         model=lru_cache(MODELS_KEPT)(model),
         close=http.aclose,
         settings=ModelSettings(),
+        upload=google_upload(http, provider, _key(provider)),
         no_credentials=(GoogleAuthError,),
     )
 

@@ -41,26 +41,26 @@ class WorkspaceFiles:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def read(self, path: str) -> bytes:
-        """Return a regular file's content, at most `READ_BYTES`."""
-        *folders, name = _components(path)
+    def read(self, path: str, at_most: int = READ_BYTES) -> bytes:
+        """Return a regular file's content, at most so many bytes."""
+        *folders, name = components(path)
         with _told_plainly(path), self._folder(folders) as folder, _opened(name, _FILE, folder) as file:
             status = os.fstat(file)
             if not stat.S_ISREG(status.st_mode):
                 raise FileRefused(f"{path} is not a regular file")
-            if status.st_size > READ_BYTES:
-                raise FileRefused(f"{path} has {status.st_size} bytes; at most {READ_BYTES} can be read")
+            if status.st_size > at_most:
+                raise FileRefused(f"{path} has {status.st_size} bytes; at most {at_most} can be read")
             with os.fdopen(os.dup(file), "rb") as stream:
-                content = stream.read(READ_BYTES + 1)
-        if len(content) > READ_BYTES:  # it grew meanwhile, or tells no size
-            raise FileRefused(f"{path} has more than {READ_BYTES} bytes, which is the most that can be read")
+                content = stream.read(at_most + 1)
+        if len(content) > at_most:  # it grew meanwhile, or tells no size
+            raise FileRefused(f"{path} has more than {at_most} bytes, which is the most that can be read")
         return content
 
     def write(self, path: str, content: bytes) -> None:
         """Replace or create a regular file, whole or not at all; missing folders are made, an existing mode is kept."""
         if len(content) > WRITE_BYTES:
             raise FileRefused(f"the content has {len(content)} bytes; at most {WRITE_BYTES} can be written")
-        *folders, name = _components(path)
+        *folders, name = components(path)
         with _told_plainly(path), self._folder(folders, make=True) as folder:
             _replace(folder, name, content, mode=_mode_to_keep(folder, name, path))
 
@@ -69,7 +69,7 @@ class WorkspaceFiles:
 
         A link is named and never followed. What `NOT_ENTERED` names is listed without its content.
         """
-        folders = [] if path in (".", "./", "") else _components(path)
+        folders = [] if path in (".", "./", "") else components(path)
         with _told_plainly(path), self._folder(folders) as folder:
             yield from _walk(folder, "".join(f"{name}/" for name in folders), depth)
 
@@ -89,7 +89,7 @@ class WorkspaceFiles:
             os.close(folder)
 
 
-def _components(path: str) -> list[str]:
+def components(path: str) -> list[str]:
     """Split a relative path; refuse one that is absolute, climbs, or names nothing."""
     if path.startswith("/") or "\0" in path:
         raise FileRefused("the path must be relative to the workspace, such as src/app.py")

@@ -65,7 +65,8 @@ def with_simulator(settings: "Settings", url: str) -> "Settings":
 
 def _at_simulator(provider: Provider, url: str) -> Provider:
     path = "/v1" if provider.api.startswith("openai") else ""
-    return Provider(name=provider.name, api=provider.api, base_url=url + path, key=SecretStr("simulated"))
+    key = SecretStr("simulated")
+    return Provider(name=provider.name, api=provider.api, base_url=url + path, key=key, files=provider.files)
 
 
 def _script(path: Path | None) -> "Script":

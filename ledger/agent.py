@@ -13,7 +13,11 @@ from ledger.policy import Policy
 from ledger.target import Target
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+FilePath = Annotated[str, Field(min_length=1, max_length=4_096)]
+"""Path of a file below the agent's workspace."""
 MAX_STAGES = 32
+MAX_FILES = 20
+"""Files of one stage; vendors take 20 images and more in one request."""
 
 
 class Limits(Frozen):
@@ -33,11 +37,14 @@ class StageSpec(Frozen):
     models: Annotated[tuple[Target, ...], Field(min_length=1, max_length=16)]
     tools: tuple[Name, ...] = ()
     gates: tuple[Name, ...] = ()
+    files: Annotated[tuple[FilePath, ...], Field(max_length=MAX_FILES)] = ()
+    """Images, PDFs and texts of the workspace, as they are when the run starts; they come with the stage's task."""
     limits: Limits = Limits()
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for field, names in (("models", self.models), ("tools", self.tools), ("gates", self.gates)):
+        for field in ("models", "tools", "gates", "files"):
+            names = getattr(self, field)
             if len(set(names)) != len(names):
                 raise ValueError(f"stage {self.name}: {field} names one thing twice")
         return self

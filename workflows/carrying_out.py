@@ -44,6 +44,7 @@ from ledger.conversation import Conversation
 from ledger.decisions import CallModel, RunGates, RunTools
 from ledger.failures import Failure, FailureKind
 from ledger.model import Frozen
+from ledger.notes import Note
 from ledger.outcomes import Broken, GateReport, GatesRan, Refused, ToolOutcome, ToolRequest, ToolsRan, Trip
 
 RECORD_VERSION = "1"
@@ -78,8 +79,9 @@ async def prepare(order: Prepare) -> Prepared:
         raise
 
 
-async def append(order: Append) -> Conversation:
+async def append(prepared: Prepared, notes: tuple[Note, ...], conversation: Conversation) -> Conversation:
     """Append notes to the conversation."""
+    order = Append(conversation=conversation, agent_ref=prepared.agent_ref, files_ref=prepared.files_ref, notes=notes)
     return Conversation.model_validate(await _local(APPEND, order))
 
 

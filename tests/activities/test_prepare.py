@@ -147,7 +147,7 @@ async def test_only_context_windows_of_the_agents_own_targets_are_carried(prepar
 
 
 STAGE = "agent: stage main: "
-ALL_KEYS = "gates, instructions, limits, models, name, policy, stages, tools, workspace"
+ALL_KEYS = "files, gates, instructions, limits, models, name, policy, stages, tools, workspace"
 NO_KEY = "the worker has no key; set the variable ANTHROPIC_API_KEY for anthropic:claude"
 NOT_THERE = "the worker's store has nothing under its reference; starter and worker must use the same store"
 NEEDS = "works in a workspace, and the agent names none; set workspace; there are: calc"
