@@ -5,6 +5,7 @@ tests use `run_worker` with a client of theirs. Nothing else in the tree constru
 """
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -126,8 +127,19 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
         )
         closing.push_async_callback(call_model.close)
         await call_model.warm()
+        settle_memory()
         await ensure_search_attributes(client)
         yield build_workers(settings, client, store, call_model)
+
+
+def settle_memory() -> None:
+    """Take what is loaded by now out of the garbage collector's rounds.
+
+    It stays as long as the worker does, and walking through three vendors' SDKs again and again would stop the loop,
+    heartbeats included, for 0.1 to 0.4 s each time (`benchmarks/calls.py`).
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def build_workers(settings: Settings, client: Client, store: Store, call_model: CallModel) -> tuple[Worker, Worker]:

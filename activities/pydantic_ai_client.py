@@ -16,15 +16,22 @@ from pydantic_ai.settings import ModelSettings
 from activities import assembly
 from activities.adapting import ORIGIN
 from activities.client import Came, NewFile, NothingCame, Request, Uploaded
-from activities.declared import Provider
+from activities.declared import Provider, ToolDeclaration
 from activities.exchange import Exchange, Exchanges
 from activities.identity import origin
 from activities.messages import serialise, user_message
 from activities.pricing import load_prices, usage_of
+from activities.rehearsal import offline, refused_connection
 from activities.transport import recorded
 from activities.vendors import connect
 
-REHEARSAL: Final = Request(model="warm-up", instructions="-", messages=(user_message("-"),), max_tokens=1)
+REHEARSAL: Final = Request(
+    model="warm-up",
+    instructions="-",
+    messages=(user_message("-"),),
+    tools=(ToolDeclaration(name="a", description="-", parameters={"type": "object"}),),
+    max_tokens=1,
+)
 
 
 class PydanticAIClient:
@@ -35,11 +42,12 @@ class PydanticAIClient:
         self._vendor = connect(provider, inner)
 
     async def warm(self) -> None:
-        """Rehearse a trip to a provider that answers 503 at once, without a network: nine tenths of first use."""
-        offline = httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _: httpx2.Response(503)))
-        rehearsal = PydanticAIClient(self._provider, offline)
-        await rehearsal.ask(REHEARSAL, Exchange(run="warm", attempt="warm"))
-        await rehearsal.close()
+        """Rehearse a whole trip, with tools and an answer, and then a failed one; neither needs a network."""
+        await refused_connection()
+        for status in (200, 503):
+            rehearsal = PydanticAIClient(self._provider, offline(self._provider.api, status))
+            await rehearsal.ask(REHEARSAL, Exchange(run="warm", attempt="warm"))
+            await rehearsal.close()
         load_prices()
 
     async def ask(self, request: Request, exchange: Exchange) -> Came | NothingCame:

@@ -16,6 +16,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 
+from activities import gemini_contents
 from activities.credentials import AsDeclared
 from activities.declared import Api, Provider
 from activities.transport import OneRequest
@@ -153,6 +154,11 @@ def _google(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor:
     else:
         client = Client(vertexai=False, api_key=_key(provider), http_options=options)
         known = GoogleProvider(client=client)
+
+    models = client.aio.models
+    models.generate_content_stream = gemini_contents.as_it_is(  # type: ignore[method-assign]
+        models.generate_content_stream
+    )
 
     def model(name: str) -> Model[Any]:
         return GoogleModel(name, provider=known)

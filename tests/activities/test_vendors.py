@@ -1,16 +1,21 @@
 """How each vendor's SDK is built: what it sends is what pydantic-ai worded, to nobody but the declared endpoint."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
+from pydantic_ai.messages import BinaryContent, ModelRequest, UserPromptPart
 
-from activities import vendors
-from activities.messages import Call, tool_result, user_message
+from activities import gemini_contents, vendors
+from activities.messages import Call, serialise, tool_result
 from simulator import Script, Text, ToolCall, ToolCalls
 from tests.activities.model_bench import APIS, bench
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
 TOOL_ROUND = ToolCalls(
     text="I will look.",
+    thinking="Where?",
     calls=(ToolCall(name="read_file", arguments={"path": "ä"}, id="call_a"), ToolCall(name="write_file", id="call_b")),
 )
 
@@ -23,7 +28,9 @@ async def bodies_sent(folder, api) -> list[str]:
         for ordinal, call in enumerate(("call_a", "call_b")):
             result = tool_result(Call(id=call, name="read_file", arguments=""), "a result", failed=bool(ordinal))
             conversation = (await b.store.append_result(answer, ordinal, result)).conversation
-        conversation = (await b.store.append(conversation, "note", user_message("go on"))).conversation
+        image = BinaryContent(data=b"no image, but bytes", media_type="image/png")
+        note = serialise(ModelRequest(parts=[UserPromptPart(content=["go on", image], timestamp=NOON)]))
+        conversation = (await b.store.append(conversation, "note", note)).conversation
         await b.ask("1.1.2", conversation=conversation)
         return [json.dumps(received.body, sort_keys=True) for received in b.sim.requests]
 
@@ -32,6 +39,7 @@ async def bodies_sent(folder, api) -> list[str]:
 async def test_sending_messages_as_they_are_changes_no_word_on_the_wire(tmp_path, api, monkeypatch):
     short = await bodies_sent(tmp_path / "short", api)
     monkeypatch.setattr(vendors, "as_it_is", lambda create, *_: create)
+    monkeypatch.setattr(gemini_contents, "as_it_is", lambda generate: generate)
     assert short == await bodies_sent(tmp_path / "long", api)
     assert all("go on" in body or "capital of France" in body for body in short)
 
