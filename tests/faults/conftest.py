@@ -6,7 +6,7 @@ import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ class Stage:
     queue: str
     log: list[bytes] = field(default_factory=list)
     process: Process | None = None
+    reading: asyncio.Task[None] | None = None
 
     async def work(self) -> None:
         """Start a worker and wait until it polls."""
@@ -47,12 +48,20 @@ class Stage:
             stdout=PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        assert self.process.stdout
-        async for line in self.process.stdout:
+        ready = asyncio.Event()
+        self.reading = asyncio.create_task(self._read(self.process, ready))
+        await ready.wait()
+        assert self.process.returncode is None, b"".join(self.log).decode()
+
+    async def _read(self, process: Process, ready: asyncio.Event) -> None:
+        """Keep what the worker logs, all the time: a full pipe would stop it."""
+        assert process.stdout
+        async for line in process.stdout:
             self.log.append(line)
             if b"worker.ready" in line:
-                return
-        raise AssertionError(b"".join(self.log).decode())
+                ready.set()
+        await process.wait()
+        ready.set()
 
     async def kill(self) -> None:
         """kill -9, as a machine that loses power would."""
@@ -64,8 +73,8 @@ class Stage:
         """Stop the worker as an operator would, and keep what it logged."""
         if self.process and self.process.returncode is None:
             self.process.terminate()
-            out, _ = await self.process.communicate()
-            self.log.append(out)
+        if self.reading:
+            await self.reading
 
     async def start(self, agent: dict[str, Any], task: Any = "do it", **options: Any) -> WorkflowHandle:
         return await self.client.start_workflow(
@@ -85,24 +94,34 @@ async def records(run: WorkflowHandle, kind: str) -> list[dict[str, Any]]:
     return [record for record in page["records"] if record["type"] == kind]
 
 
+@asynccontextmanager
+async def staged(
+    client: Client, address: str, folder: Path, script: dict[str, Any], settings: str = ""
+) -> AsyncIterator[Stage]:
+    """A stage with a worker that polls, whose models answer by the script."""
+    async with Simulator(Script.parse(script)) as simulator:
+        queue = f"faults-{uuid4().hex[:8]}"
+        (folder / "endstop.toml").write_text(
+            f'task_queue = "{queue}"\n'
+            f'[providers.openai]\napi = "openai-chat"\nbase_url = "{simulator.url}/v1"\n'
+            'key_env = "OPENAI_API_KEY"\n'
+            f'[providers.anthropic]\napi = "anthropic-messages"\nbase_url = "{simulator.url}"\n'
+            f'key_env = "ANTHROPIC_API_KEY"\n{settings}'
+        )
+        built = Stage(client, address, folder, simulator, queue)
+        try:
+            await built.work()
+            yield built
+        finally:
+            await built.rest()
+
+
 @pytest.fixture
 async def stage(temporal_server: str, client: Client, tmp_path: Path) -> AsyncIterator[Callable[[dict[str, Any]], Any]]:
     """Give it a simulator's script; it gives a stage with a worker."""
     async with AsyncExitStack() as closing:
 
         async def made(script: dict[str, Any], settings: str = "") -> Stage:
-            simulator = await closing.enter_async_context(Simulator(Script.parse(script)))
-            queue = f"faults-{uuid4().hex[:8]}"
-            (tmp_path / "endstop.toml").write_text(
-                f'task_queue = "{queue}"\n'
-                f'[providers.openai]\napi = "openai-chat"\nbase_url = "{simulator.url}/v1"\n'
-                'key_env = "OPENAI_API_KEY"\n'
-                f'[providers.anthropic]\napi = "anthropic-messages"\nbase_url = "{simulator.url}"\n'
-                f'key_env = "ANTHROPIC_API_KEY"\n{settings}'
-            )
-            built = Stage(client, temporal_server, tmp_path, simulator, queue)
-            closing.push_async_callback(built.rest)
-            await built.work()
-            return built
+            return await closing.enter_async_context(staged(client, temporal_server, tmp_path, script, settings))
 
         yield made
