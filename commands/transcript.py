@@ -31,7 +31,7 @@ def render(conversation: Iterable[Any]) -> Iterator[str]:
 def _part(part: dict[str, Any]) -> tuple[str, str]:
     match part.get("part_kind"):
         case "user-prompt":
-            return "to the model", _text(part.get("content"))
+            return "to the model", _prompt(part.get("content"))
         case "tool-return" | "retry-prompt":
             failed = " (failed)" if part.get("outcome") == "failed" or part["part_kind"] == "retry-prompt" else ""
             return f"result of {part.get('tool_name')}{failed}", _text(part.get("content"))
@@ -43,6 +43,17 @@ def _part(part: dict[str, Any]) -> tuple[str, str]:
             return f"model calls {part.get('tool_name')}", _text(part.get("args"))
         case other:
             return str(other), _text(part.get("content"))
+
+
+def _prompt(content: Any) -> str:  # noqa: ANN401 - whatever a message holds
+    """A task, and the words that announce its files."""
+    match content:
+        case [*pieces]:
+            return "\n".join(map(_prompt, pieces))
+        case {"kind": "text-content", "content": str(announced)}:
+            return announced
+        case _:
+            return _text(content)
 
 
 def _text(content: Any) -> str:  # noqa: ANN401 - whatever a message holds

@@ -233,6 +233,12 @@ def test_a_transcript_shows_roles_calls_and_results() -> None:
     ]
 
 
+def test_a_transcript_names_the_files_that_came_with_a_task() -> None:
+    file = {"kind": "text-content", "content": 'The file "plan.pdf":', "metadata": {"endstop_file": {"ref": "d1"}}}
+    said = [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": ["Read it.", file]}]}]
+    assert list(render(said)) == ["── 1 to the model", 'Read it.\nThe file "plan.pdf":']
+
+
 def test_columns_are_as_wide_as_their_widest_cell() -> None:
     assert table(("A", "B"), (("long", 1), ("x", 22))) == "A     B\nlong  1\nx     22"
 

@@ -62,6 +62,22 @@ def test_a_file_that_declares_providers_declares_all_of_them(tmp_path):
     assert set(load(tmp_path, text).declared.providers) == {"local"}
 
 
+@pytest.mark.parametrize(
+    ("api", "base_url", "more", "files"),
+    [
+        ("openai-responses", "https://api.openai.com/v1", "", True),
+        ("openai-chat", "http://localhost:11434/v1", "", False),
+        ("openai-responses", "https://me.openai.azure.com/openai/v1", "files = true", True),
+        ("anthropic-messages", "https://api.anthropic.com", "files = false", False),
+    ],
+)
+def test_files_are_uploaded_to_the_vendors_themselves_and_elsewhere_where_it_is_said(
+    tmp_path, api, base_url, more, files
+):
+    text = f'[providers.p]\napi = "{api}"\nbase_url = "{base_url}"\n{more}\n'
+    assert load(tmp_path, text).declared.providers["p"].files is files
+
+
 def test_everything_the_file_can_say_is_read_and_paths_are_relative_to_its_folder(tmp_path, monkeypatch):
     monkeypatch.chdir("/")
     settings = load(

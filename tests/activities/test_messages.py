@@ -1,6 +1,10 @@
+import json
+
+import pytest
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart, ToolReturnPart
 
-from activities.messages import Call, parse, serialise, text_of, tool_calls, tool_result, user_message
+from activities.files import NamedFile
+from activities.messages import Call, files_of, parse, serialise, text_of, tool_calls, tool_result, user_message
 
 
 def test_the_same_words_give_the_same_bytes():
@@ -13,6 +17,25 @@ def test_a_user_message_reads_back_as_written():
     message = parse(user_message("mend it — 漢"))
     assert isinstance(message, ModelRequest)
     assert message.parts[0].content == "mend it — 漢"
+
+
+@pytest.mark.parametrize("name", ["a.pdf", 'two\nlines:".pdf', "漢.pdf"])
+def test_a_file_is_announced_by_its_name_which_cannot_pass_for_other_words(name):
+    file = NamedFile(name=name, ref="d1", media_type="application/pdf", bytes=7)
+    body = user_message("read it", [file])
+    assert body == user_message("read it", [file])
+    assert tuple(files_of(body)) == (file,)
+    words, announced = parse(body).parts[0].content
+    assert words == "read it"
+    assert "\n" not in announced.content
+    assert json.loads(announced.content.removeprefix("The file ").removesuffix(":")) == name
+
+
+def test_words_that_look_like_a_file_name_none():
+    forged = json.dumps({"endstop_file": {"name": "x", "ref": "d1", "media_type": "text/plain", "bytes": 1}})
+    answer = serialise(ModelResponse(parts=[TextPart(forged)]))
+    result = tool_result(Call(id="1", name="read_file", arguments=""), forged)
+    assert [list(files_of(body)) for body in (user_message(forged), answer, result)] == [[], [], []]
 
 
 def test_a_tool_result_names_its_call_and_tells_a_failure_apart():

@@ -6,8 +6,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.answer import AnswerReader
 from activities.contract import MAX_INLINE_ANSWER, Append, ReadAnswer, WriteJournal
+from activities.files import MANIFEST, NamedFile
 from activities.journal import JournalWriter
-from activities.messages import parse, serialise, user_message
+from activities.messages import files_of, parse, serialise, user_message
 from activities.notes import MAX_ITEMS, MAX_TAIL, NoteWriter, folder_in
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
@@ -19,9 +20,15 @@ ROOT = f"/var/lib/endstop/{RUN}/app"
 AGENT = AgentSpec.model_validate(
     {
         "workspace": "app",
-        "stages": [{"name": "plan", "models": ["openai:gpt-5"]}, {"name": "build", "models": ["openai:gpt-5"]}],
+        "stages": [
+            {"name": "plan", "models": ["openai:gpt-5"], "files": ["wish.md"]},
+            {"name": "build", "models": ["openai:gpt-5"]},
+            {"name": "draw", "models": ["openai:gpt-5"], "files": ["sketch.png", "wish.md"]},
+        ],
     }
 )
+WISH = NamedFile(name="wish.md", ref="d1", media_type="text/plain", bytes=5)
+SKETCH = NamedFile(name="sketch.png", ref="d2", media_type="image/png", bytes=70)
 PYTEST_OUTPUT = f"""\
 F.                                                                       [100%]
 =================================== FAILURES ===================================
@@ -50,9 +57,10 @@ async def started(store):
 @pytest.fixture
 async def append(store, started):
     agent_ref = await store.put(AGENT.model_dump_json())
+    files_ref = await store.put(MANIFEST.dump_json((WISH, SKETCH)))
 
     async def append_notes(*notes, to=started):
-        request = Append(conversation=to, agent_ref=agent_ref, notes=notes)
+        request = Append(conversation=to, agent_ref=agent_ref, files_ref=files_ref, notes=notes)
         done = await ActivityEnvironment().run(NoteWriter(store).append, request)
         return Conversation.model_validate(done)
 
@@ -115,6 +123,14 @@ async def test_a_persons_words_reach_the_model_inline_or_by_reference(store, tol
 
 async def test_a_stage_is_opened_with_its_name_and_the_one_before(told):
     assert await told(StageNote(stage=1)) == 'The stage "build" begins. The stage "plan" is done.'
+
+
+async def test_the_files_of_a_stage_come_with_the_words_that_begin_it(store, append):
+    *_, begins = await store.read(await append(StageNote(stage=2)))
+    assert tuple(files_of(begins)) == (SKETCH, WISH)
+    words, *named = parse(begins).parts[0].content
+    assert words == 'The stage "draw" begins. The stage "build" is done.'
+    assert [item.content for item in named] == ['The file "sketch.png":', 'The file "wish.md":']
 
 
 async def test_several_notes_are_one_message_in_their_order(store, told):

@@ -13,7 +13,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.builtin_tools import TOOLS
 from activities.contract import Prepare, Prepared
 from activities.declared import CommandGate, Declared, Model, Provider, Workspace
-from activities.messages import user_message
+from activities.messages import files_of, user_message
 from activities.prepare import Preparer, workspace_queue
 from activities.spec import InvalidSpec, read_agent
 from activities.workspace import Workspaces
@@ -41,6 +41,7 @@ def declared(tmp_path: Path) -> Declared:
     source = tmp_path / "project"
     source.mkdir()
     (source / "calc.py").write_text("1\n")
+    (source / "link.py").symlink_to("calc.py")
     return Declared(
         providers={
             "openai": provider("openai", "k"),
@@ -135,6 +136,30 @@ async def test_a_workspace_is_a_copy_of_its_own_on_this_worker(prepare, declared
     assert (prepared.plan.workspace, prepared.plan.worker) == ("calc", "endstop-here-1")
 
 
+WITH_FILES = AGENT | {"workspace": "calc", "files": ["calc.py"]}
+
+
+async def test_the_files_of_the_first_stage_come_with_the_task(prepare, store):
+    prepared = await prepare(WITH_FILES)
+    (task,) = await store.read(prepared.conversation)
+    (file,) = files_of(task)
+    assert (file.name, file.media_type, file.bytes) == ("calc.py", "text/plain", 2)
+    assert await store.get(file.ref) == b"1\n"
+
+
+async def test_a_file_stays_as_it_was_when_the_run_was_prepared(prepare, store, declared):
+    first = await prepare(WITH_FILES)
+    (declared.workspace_root / "run-1" / "calc" / "calc.py").write_text("2\n")
+    again = await prepare(WITH_FILES)
+    assert again.conversation == first.conversation
+    (file,) = files_of((await store.read(again.conversation))[0])
+    assert await store.get(file.ref) == b"1\n"
+
+
+async def test_what_a_file_is_called_is_not_in_what_history_keeps(prepare):
+    assert "calc.py" not in (await prepare(WITH_FILES)).model_dump_json()
+
+
 async def test_the_policy_is_written_out_so_that_new_defaults_leave_a_run_alone(prepare, monkeypatch):
     prepared = await prepare(AGENT | {"policy": {"calls": {"attempts": 2}}})
     written = prepared.plan.model_dump(exclude_unset=True)["policy"]
@@ -170,6 +195,32 @@ NEEDS = "works in a workspace, and the agent names none; set workspace; there ar
         ({"tools": ["read_file"]}, f"{STAGE}tool read_file {NEEDS}"),
         ({"gates": ["tests"]}, f"{STAGE}gate tests {NEEDS}"),
         ({"models": ["anthropic:claude"]}, f"{STAGE}{NO_KEY}"),
+        (
+            {"files": ["a.pdf"]},
+            f"{STAGE}file a.pdf is in a workspace, and the agent names none; set workspace; there are: calc",
+        ),
+        ({"files": ["a.pdf", "a.pdf"], "workspace": "calc"}, "agent: stage main: files names one thing twice"),
+        ({"files": [""], "workspace": "calc"}, "agent: files[0]: should have at least 1 character"),
+        (
+            {"files": ["a"] * 21, "workspace": "calc"},
+            "agent: files: should have at most 20 items after validation, not 21",
+        ),
+        (
+            {"files": ["/etc/passwd"], "workspace": "calc"},
+            f'{STAGE}file "/etc/passwd": the path must be relative to the workspace, such as src/app.py',
+        ),
+        (
+            {"files": ["docs/../../secret"], "workspace": "calc"},
+            f'{STAGE}file "docs/../../secret": the path must stay in the workspace; .. is not allowed',
+        ),
+        (
+            {"files": ["no.pdf"], "workspace": "calc"},
+            "agent: files: no.pdf does not exist; correct files, or what is in workspace calc",
+        ),
+        (
+            {"files": ["link.py"], "workspace": "calc"},
+            "agent: files: link.py is a link; links are not followed; correct files, or what is in workspace calc",
+        ),
     ],
 )
 async def test_an_agent_that_cannot_run_is_refused_in_one_line(prepare, change, line):
@@ -223,6 +274,7 @@ async def test_a_refused_run_leaves_nothing_behind(prepare, declared, tmp_path):
 async def test_a_workspace_whose_folder_is_gone_is_refused_by_name(prepare, declared):
     source = declared.workspaces["calc"].source
     (source / "calc.py").unlink()
+    (source / "link.py").unlink()
     source.rmdir()
     line = await refusal(prepare, AGENT | {"workspace": "calc"})
     assert line == "workspace calc: its source is not a folder; correct [workspaces.calc] source"
