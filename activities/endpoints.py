@@ -67,7 +67,7 @@ def _without_secret_query(query: dict[str, str]) -> dict[str, str]:
 
 def _a_field(name: str) -> str:
     if name in _NEEDED or not re.fullmatch(r"[a-z_]{1,64}", name):
-        raise ValueError("should be the name of a field that a request can do without, such as stream_options")
+        raise ValueError("should be a field that a request can do without, such as stream_options")
     return name
 
 

@@ -180,6 +180,14 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
             PROVIDER + f'headers = {{x = "{MARKER}\\r\\ny: z"}}',
             "FILE: providers.a.headers: a header is a name of letters, digits and hyphens, and one line of text",
         ),
+        (
+            PROVIDER + "without = ['messages']",
+            "FILE: providers.a.without[0]: should be a field that a request can do without, such as stream_options",
+        ),
+        (
+            PROVIDER.replace("openai-chat", "google") + "without = ['temperature']",
+            'FILE: providers.a: without is for the protocols of OpenAI and Anthropic, not for api "google"',
+        ),
         (PROVIDER + f"query = {{key = '{MARKER}'}}", f"FILE: providers.a.query: {NOR_IN_AN_ADDRESS}"),
         (
             PROVIDER + f"key_env = 'K'\nkey_header = 'api key {MARKER}'",

@@ -58,6 +58,10 @@ class Bench:
         }
         return ModelCall.model_validate(asked | changes)
 
+    async def agent(self, spec: dict[str, Any]) -> str:
+        """The reference of another agent."""
+        return await self.store.put(AgentSpec.model_validate(spec).model_dump_json())
+
     def __post_init__(self) -> None:
         self._beaten = asyncio.Event()
         self.env.on_heartbeat = self._hear
