@@ -12,7 +12,7 @@ from typing import Final
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 
 from activities.messages import parse
-from activities.pricing import priced_usage
+from activities.pricing import Tariff
 from ledger.model import Frozen
 from ledger.observation import Ended
 from ledger.outcomes import Answered, ToolRequest, Usage
@@ -45,12 +45,15 @@ class Useless(Frozen):
     usage: Usage | None = None
 
 
-def check(message: bytes, tools: Collection[str]) -> Usable | Useless:
-    """Judge a stored answer. `tools` are the stage's: a call of another is no failure, it goes back to the model."""
+def check(message: bytes, tools: Collection[str], tariff: Tariff) -> Usable | Useless:
+    """Judge a stored answer. `tools` are the stage's: a call of another is no failure, it goes back to the model.
+
+    `tariff` is that of the target which gave it.
+    """
     response = parse(message)
     if not isinstance(response, ModelResponse):
         raise TypeError("the stored message is no answer of a model")
-    usage = priced_usage(response)
+    usage = tariff.used(response)
     word = _vendors_word(response)
     fault = _fault(response, word)
     if fault is not None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, assert_never
 
+from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
@@ -22,15 +23,18 @@ from activities.declared import Model, Provider, ToolDeclaration
 from activities.evidence import cancelled, failure_of, no_key, no_provider, not_uploaded
 from activities.exchange import Exchange, Exchanges
 from activities.heartbeat import EVERY_S, heartbeats
-from activities.identity import answer_key
+from activities.identity import answer_key, origin
 from activities.kept import CallStore, Kept
 from activities.masking import masked
 from activities.messages import files_of
+from activities.pricing import Tariff
+from activities.quote import Quote, quote
 from ledger.agent import AgentSpec
 from ledger.classify import ROWS, Row
 from ledger.failures import Failure
 from ledger.observation import Ended
 from ledger.outcomes import Refused, Usage
+from ledger.target import Target
 
 MAX_DETAIL: Final = 16_384
 """Characters of a provider's words that are kept for people."""
@@ -91,17 +95,22 @@ class CallModel:
     async def call_model(self, call: ModelCall) -> dict[str, Any]:
         """Return a `ModelReply` in its smallest form. Failures of a provider are values; failures of ours raise."""
         attempt = Attempt(call, self._clock)
-        async with heartbeats(attempt.progress, self._beat_s):
+        async with heartbeats(attempt.progress, self._beat_s, attempt.quoted):
             try:
                 reply = await self._carried_out(attempt)
             except asyncio.CancelledError:
                 reply = _stopped(attempt)
+            except Exception as problem:
+                if not attempt.exchange.sent:
+                    raise
+                raise _ours(problem, attempt) from problem
         return _small(reply)
 
     async def _carried_out(self, attempt: Attempt) -> ModelReply:
-        await attempt.wait()
         call = attempt.call
         request = await self._request(call)
+        attempt.quoted_at(self._quote(call.target, request))
+        await attempt.wait()
         key = answer_key(call.target, request)
         held = await self._store.find(call.conversation, key)
         if held is not None:
@@ -110,6 +119,8 @@ class CallModel:
         if client is None:
             provider = self._providers.get(call.target.provider)
             return _refused(attempt, no_key() if provider else no_provider())
+        if attempt.held:
+            return ModelReply(trip=attempt.trip(attempt.held), conversation=call.conversation)
         forms = await self._attached(attempt, client, request)
         if isinstance(forms, Exchange):
             return await self._not_uploaded(attempt, forms)
@@ -123,6 +134,11 @@ class CallModel:
                 return await self._failed(attempt, None)
             case never:
                 assert_never(never)
+
+    def _quote(self, target: Target, request: Request) -> Quote:
+        provider = self._providers.get(target.provider)
+        tariff = Tariff(target=target, provider=provider, own=self._models.get(str(target), _ANY_MODEL))
+        return quote(tariff, request, origin(provider, request) if provider else "")
 
     async def _request(self, call: ModelCall) -> Request:
         agent = AgentSpec.model_validate_json(await self._store.get(call.agent_ref))
@@ -163,7 +179,7 @@ class CallModel:
         return _refused(attempt, not_uploaded(provider, exchange, at=self._now(), rows=self._rows))
 
     async def _judged(self, attempt: Attempt, request: Request, key: str, message: bytes) -> ModelReply:
-        checked = check(message, _names(request))
+        checked = check(message, _names(request), attempt.tariff)
         if isinstance(checked, Useless):
             return await self._failed(attempt, checked.ended, checked.usage)
         return _answered(attempt, request, await self._stored(attempt, key, message), checked.usage)
@@ -218,7 +234,7 @@ def _answered(attempt: Attempt, request: Request, held: Kept, paid: Usage | None
 
     `paid` is what this attempt used; without it, the usage is the stored answer's, whose own attempt was lost.
     """
-    checked = check(held.body, _names(request))
+    checked = check(held.body, _names(request), attempt.tariff)
     if isinstance(checked, Useless):
         raise ApplicationError("the store holds an answer that cannot be used", type="AnswerUnusable")
     answered = checked.answered.model_copy(update={"recovered": held.attempt if held.recovered else ""})
@@ -236,8 +252,20 @@ def _stopped(attempt: Attempt) -> ModelReply:
         return _refused(attempt, cancelled(attempt.exchange))
     if activity.is_worker_shutdown():
         message = "the worker shut down while the call was in flight"
-        raise ApplicationError(message, type="WorkerShutdown", category=ApplicationErrorCategory.BENIGN) from None
+        category = ApplicationErrorCategory.BENIGN
+        raise ApplicationError(message, *_spent(attempt), type="WorkerShutdown", category=category) from None
     raise asyncio.CancelledError
+
+
+def _ours(problem: Exception, attempt: Attempt) -> Exception:
+    """A mistake or trouble of ours, with what the request that left may cost."""
+    kind = problem.type if isinstance(problem, ApplicationError) else type(problem).__name__
+    return ApplicationError(str(problem), *_spent(attempt), type=kind)
+
+
+def _spent(attempt: Attempt) -> tuple[dict[str, JsonValue], ...]:
+    """The details of an activity's failure, as a lost worker's heartbeat would have told them; none if nothing left."""
+    return (attempt.progress(),) if attempt.exchange.sent else ()
 
 
 def _small(reply: ModelReply) -> dict[str, Any]:

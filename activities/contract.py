@@ -4,15 +4,16 @@ Light on purpose: importing this module loads no provider SDK, no SQL and no HTT
 in the store and is named by reference. Every result is validated again in the workflow, where it arrives as a dict.
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from ledger.agent import Plan
 from ledger.conversation import Conversation
 from ledger.model import Frozen
 from ledger.notes import Note
-from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Verdict
+from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Usage, Verdict
+from ledger.records import Count
 from ledger.target import Target
 
 TASK_QUEUE = "endstop"
@@ -85,6 +86,29 @@ class ModelCall(Frozen):
     """The most that the trip may cost: where it could cost more nothing is sent, and the outcome is `Held`."""
     unpriced: bool = True
     """Whether it may be made where the price is unknown; else the outcome is `Held`."""
+
+
+class Progress(Frozen):
+    """What a heartbeat of `call_model` tells: all that is left of a trip whose worker died."""
+
+    model_config = ConfigDict(extra="ignore")  # a newer worker may tell more
+
+    phase: Literal["waiting", "sending", "streaming"]
+    bytes: Count
+    """Of the answer, so far."""
+    bound: tuple[Count, Count, Annotated[float, Field(ge=0, allow_inf_nan=False)] | None] | None = None
+    """The most that the trip may cost: tokens in, tokens out, USD (None: price unknown).
+
+    Told as soon as the request may leave before the next heartbeat is heard; without it nothing was sent.
+    """
+
+    @property
+    def most(self) -> Usage | None:
+        """What to charge where the outcome stays unknown; None: nothing was sent."""
+        if self.bound is None:
+            return None
+        tokens_in, tokens_out, usd = self.bound
+        return Usage(input_tokens=tokens_in, output_tokens=tokens_out, cost_usd=usd, estimated=True)
 
 
 class ModelReply(Frozen):

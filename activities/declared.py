@@ -4,9 +4,9 @@
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, SecretStr
+from pydantic import Field, JsonValue, SecretStr, model_validator
 
 from ledger.agent import Name
 from ledger.classifier_row import Row
@@ -43,12 +43,32 @@ class Provider(Frozen):
     location: str = ""
 
 
+Price = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+"""US dollars for a million tokens."""
+
+
 class Model(Frozen):
     """What the operator knows of one target."""
 
     context_tokens: Annotated[int, Field(ge=1)] | None = None
     thinking: Thinking | None = None
     """None: what the model does by itself."""
+    input_usd_per_mtok: Price | None = None
+    """The operator's own prices outrank the price list's; 0 is a price, None is none."""
+    output_usd_per_mtok: Price | None = None
+    cache_read_usd_per_mtok: Price | None = None
+    """None: as any other input."""
+    cache_write_usd_per_mtok: Price | None = None
+    """None: as any other input."""
+
+    @model_validator(mode="after")
+    def _prices_are_whole(self) -> Self:
+        """Half a price would count the other half as nothing."""
+        halves = (self.input_usd_per_mtok is None, self.output_usd_per_mtok is None)
+        cached = self.cache_read_usd_per_mtok is not None or self.cache_write_usd_per_mtok is not None
+        if any(halves) and (cached or not all(halves)):
+            raise ValueError("a price needs both input_usd_per_mtok and output_usd_per_mtok; 0 says that it is free")
+        return self
 
 
 class CommandGate(Frozen):

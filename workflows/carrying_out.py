@@ -6,6 +6,7 @@ the run. Temporal's own retries are off for provider calls: the ledger alone ret
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -34,6 +35,7 @@ from activities.contract import (
     ModelReply,
     Prepare,
     Prepared,
+    Progress,
     ReadAnswer,
     RunGate,
     RunTool,
@@ -45,7 +47,7 @@ from ledger.decisions import CallModel, RunGates, RunTools
 from ledger.failures import Failure, FailureKind
 from ledger.model import Frozen
 from ledger.notes import Note
-from ledger.outcomes import Broken, GateReport, GatesRan, Refused, ToolOutcome, ToolRequest, ToolsRan, Trip
+from ledger.outcomes import Broken, GateReport, GatesRan, Refused, ToolOutcome, ToolRequest, ToolsRan, Trip, Usage
 
 RECORD_VERSION = "1"
 """Version of the records; part of every activity's id, so that a replay notices a ledger that decides otherwise."""
@@ -220,21 +222,32 @@ def _lost_trip(error: ActivityError, duration_ms: int) -> Trip:
     match error.cause:
         case TimeoutError(type=TimeoutType.SCHEDULE_TO_START):
             return _refused(FailureKind.NOT_SENT, "schedule_to_start", duration_ms)
-        case TimeoutError(type=TimeoutType.HEARTBEAT):
-            return _refused(FailureKind.WORKER_LOST, "heartbeat", duration_ms, unknown=True)
-        case TimeoutError():
-            return _refused(FailureKind.TIMEOUT, "start_to_close", duration_ms, unknown=True)
-        case CancelledError():
-            return _refused(FailureKind.CANCELLED, "cancelled", duration_ms, unknown=True)
-        case ApplicationError(type=kind):
-            return _refused(FailureKind.WORKER_LOST, f"activity.{kind}"[:64], duration_ms, unknown=True)
+        case TimeoutError(type=TimeoutType.HEARTBEAT, last_heartbeat_details=told):
+            return _refused(FailureKind.WORKER_LOST, "heartbeat", duration_ms, unknown=True, usage=_most(told))
+        case TimeoutError(last_heartbeat_details=told):
+            return _refused(FailureKind.TIMEOUT, "start_to_close", duration_ms, unknown=True, usage=_most(told))
+        case CancelledError(details=told):
+            return _refused(FailureKind.CANCELLED, "cancelled", duration_ms, unknown=True, usage=_most(told))
+        case ApplicationError(type=kind, details=told):
+            rule = f"activity.{kind}"[:64]
+            return _refused(FailureKind.WORKER_LOST, rule, duration_ms, unknown=True, usage=_most(told))
         case _:
             return _refused(FailureKind.WORKER_LOST, "activity", duration_ms, unknown=True)
 
 
-def _refused(kind: FailureKind, rule: str, duration_ms: int = 0, *, unknown: bool = False) -> Trip:
+def _most(told: Sequence[Any]) -> Usage | None:
+    """What the trip may cost, by its own last words; None where it said nothing, or that nothing was sent yet."""
+    try:
+        return Progress.model_validate(told[0]).most if told else None
+    except ValidationError:
+        return None
+
+
+def _refused(
+    kind: FailureKind, rule: str, duration_ms: int = 0, *, unknown: bool = False, usage: Usage | None = None
+) -> Trip:
     failure = Failure.of(kind, rule=f"temporal.{rule}", outcome_unknown=unknown)
-    return Trip(outcome=Refused(failure=failure), duration_ms=duration_ms)
+    return Trip(outcome=Refused(failure=failure), duration_ms=duration_ms, usage=usage)
 
 
 def _never_started(error: Exception) -> bool:

@@ -1,10 +1,17 @@
 """How an answer that came whole is read: how it ended in the ledger's words, and whether it can be used."""
 
+from functools import partial
+
 import pytest
 
-from activities.answer_check import MAX_CALLS, Usable, Useless, check
+from activities import answer_check
+from activities.answer_check import MAX_CALLS, Usable, Useless
 from activities.messages import serialise, user_message
+from activities.pricing import Tariff
 from ledger.observation import Ended
+from ledger.target import Target
+
+check = partial(answer_check.check, tariff=Tariff(target=Target.parse("openai:acme-9"), provider=None))
 
 
 def answer(*parts: dict, word: str | None = "stop", reason: str | None = None, **fields) -> bytes:
