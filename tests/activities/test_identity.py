@@ -3,7 +3,8 @@
 import pytest
 
 from activities.client import Request
-from activities.identity import answer_key, catalog_version, sent
+from activities.declared import Provider
+from activities.identity import answer_key, catalog_version, origin, sent
 from activities.messages import user_message
 from ledger.target import Target
 from tests.activities.model_bench import TOOLS
@@ -44,3 +45,35 @@ def test_the_hash_of_instructions_is_a_u64_and_zero_for_none():
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "max_output_tokens"])
 def test_the_limit_is_read_under_every_vendors_name_for_it(name):
     assert sent(ASKED, {name: 7}).digest.max_tokens == 7
+
+
+PROVIDER = Provider(name="a", api="google", base_url="https://a.test")
+
+
+@pytest.mark.parametrize(
+    ("provider", "request_"),
+    [
+        ({"name": "b"}, {}),
+        ({"api": "openai-chat"}, {}),
+        ({"base_url": "https://b.test"}, {}),
+        ({}, {"model": "n"}),
+        ({}, {"instructions": "Be long."}),
+        ({}, {"tools": tuple(TOOLS.values())}),
+    ],
+    ids=[
+        "another provider",
+        "another protocol",
+        "another address",
+        "another model",
+        "other instructions",
+        "other tools",
+    ],
+)
+def test_an_answer_is_a_targets_own_only_where_everything_behind_it_was_the_same(provider, request_):
+    changed = origin(Provider(**dict(PROVIDER) | provider), Request(**dict(ASKED) | request_))
+    assert changed != origin(PROVIDER, ASKED)
+
+
+def test_an_answer_stays_a_targets_own_as_the_conversation_and_its_parameters_change():
+    later = Request(**dict(ASKED) | {"messages": (b"{}",), "max_tokens": 20, "temperature": 0.5})
+    assert origin(PROVIDER, later) == origin(PROVIDER, ASKED)
