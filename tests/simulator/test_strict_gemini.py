@@ -70,6 +70,10 @@ REFUSED = {
         [GO, model(call("")), user(response(""))],
         "function_call.name: Name cannot",
     ),
+    "a foreign file": (
+        [user({"file_data": {"file_uri": "file-1", "mime_type": "text/plain"}})],
+        "Invalid or unsupported file uri: file-1",
+    ),
     "a foreign signature": (
         [GO, model({"text": "x", "thought_signature": FOREIGN}), GO],
         "Corrupted thought signature",

@@ -53,6 +53,21 @@ CHAT = {
         "does not match pattern",
         "messages[1].tool_calls[0].function.name",
     ),
+    "a call with an unknown field": (
+        [GO, asks({**call(), "signature": "x"}), answers()],
+        "Unknown parameter",
+        "messages[1].tool_calls[0].signature",
+    ),
+    "a call without arguments": (
+        [GO, asks({**call(), "function": {"name": "look"}}), answers()],
+        "Missing required parameter",
+        "messages[1].tool_calls[0].function.arguments",
+    ),
+    "a call of nothing": (
+        [GO, asks({"id": "c1", "type": "function"}), answers()],
+        "Missing required parameter",
+        "messages[1].tool_calls[0].function",
+    ),
     "no calls": ([GO, asks(), GO], "expected a string, got null", "messages.[1].content"),
     "an empty list of calls": ([GO, asks(content="x"), GO], "empty array", "messages[1].tool_calls"),
     "no content": ([{"role": "user", "content": None}], "expected a string, got null", "messages.[0].content"),
@@ -82,6 +97,11 @@ async def test_chat_refuses_what_the_vendor_refuses(simulate, ask_openai, messag
     assert sim.requests[0].number == 0
     sim.use(Script())
     assert await ask_openai(sim, messages=messages)
+
+
+async def test_chat_refuses_a_tool_without_a_name(simulate, ask_openai):
+    with pytest.raises(openai.BadRequestError, match=r"Missing required parameter: 'tools\[0\].function.name'"):
+        await ask_openai(await simulate(script=Script(strict=True)), tools=[{"type": "function", "function": {}}])
 
 
 async def test_both_apis_refuse_an_unknown_parameter(simulate, ask_openai, ask_responses):
@@ -143,6 +163,18 @@ RESPONSES = {
         "could not be verified",
     ),
     "reasoning without a summary": ([GO, {"type": "reasoning", "id": "rs_1"}, GO], 400, "input[1].summary"),
+    "a call without arguments": (
+        [GO, {"type": "function_call", "call_id": "c1", "name": "look"}, output()],
+        400,
+        "Missing required parameter: 'input[1].arguments'",
+    ),
+    "a result of nothing": (
+        [GO, calls(), {"type": "function_call_output", "call_id": "c1"}],
+        400,
+        "Missing required parameter: 'input[2].output'",
+    ),
+    "a message without content": ([{"role": "user"}], 400, "Missing required parameter: 'input[0].content'"),
+    "an empty list of parts": ([{"role": "user", "content": []}], 400, "Invalid 'input[0].content': empty array"),
     "nothing": ([], 400, "Invalid 'input': empty array"),
 }
 
