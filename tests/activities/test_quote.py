@@ -19,7 +19,9 @@ def answer(writer: str, tokens_in: int, tokens_out: int) -> bytes:
     from pydantic_ai.messages import ModelResponse, TextPart
     from pydantic_ai.usage import RequestUsage
 
-    said = ModelResponse(parts=[TextPart("x" * 5_000)], usage=RequestUsage(input_tokens=tokens_in, output_tokens=tokens_out))
+    said = ModelResponse(
+        parts=[TextPart("x" * 5_000)], usage=RequestUsage(input_tokens=tokens_in, output_tokens=tokens_out)
+    )
     said.metadata = {ORIGIN: writer}
     return serialise(said)
 
