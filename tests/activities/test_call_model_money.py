@@ -9,7 +9,7 @@ from temporalio.exceptions import ApplicationError
 from activities.contract import Progress
 from activities.declared import Model
 from ledger.outcomes import Held
-from simulator import Cut, Error, Hang, Raw, Text, Usage
+from simulator import Cut, Error, ErrorInStream, Hang, Raw, Text, Usage
 from tests.activities.model_bench import APIS, bench
 
 every_api = pytest.mark.parametrize("api", APIS)
@@ -114,6 +114,16 @@ async def test_a_stream_that_broke_is_charged_the_input_that_was_told_and_a_whol
         used = (await b.trip()).usage
         assert (used.input_tokens, used.output_tokens, used.estimated) == (120, 1_000, True)
         assert used.cost_usd == pytest.approx(120 / 1e6 + WHOLE_ANSWER)
+
+
+async def test_what_was_counted_before_a_known_failure_is_priced_as_it_was_told(tmp_path):
+    refused = ErrorInStream(after_events=1, error="overloaded", answer=Text(text="cut", usage=USED))
+    async with bench(tmp_path, "anthropic-messages", refused) as b:
+        priced(b)
+        trip = await b.trip()
+        assert not trip.outcome.failure.outcome_unknown
+        assert (trip.usage.input_tokens, trip.usage.estimated) == (120, False)
+        assert trip.usage.cost_usd == (120 + 10 * trip.usage.output_tokens) / 1e6
 
 
 async def test_an_unknown_outcome_at_an_unknown_price_is_estimated_in_tokens_only(tmp_path):

@@ -33,8 +33,8 @@ def request(*messages: bytes, instructions: str = "", tools: tuple[ToolDeclarati
 def test_a_first_request_is_bounded_by_its_bytes_instructions_and_tools_included() -> None:
     """A rare letter may be as many tokens as it has bytes."""
     tool = ToolDeclaration(name="look", description="漢" * 50, parameters={"type": "object"})
-    bound = input_bound(request(user_message("字" * 100), instructions="語" * 10, tools=(tool,)), "me")
-    assert bound >= ADDED + 300 + 30 + 150 + len(json.dumps(tool.parameters))
+    bound = input_bound(request(user_message("字" * 100), instructions="語" * 1_000, tools=(tool,)), "me")
+    assert bound >= ADDED + 300 + 3_000 + 150 + len(json.dumps(tool.parameters))
 
 
 def test_what_the_same_writer_counted_holds_and_only_the_rest_is_counted_in_bytes() -> None:
