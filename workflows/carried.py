@@ -3,6 +3,9 @@
 from typing import Any
 
 from pydantic import ValidationError
+from temporalio import workflow
+from temporalio.api.common.v1 import Payload
+from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from activities.contract import INVALID_SPEC, Prepared
@@ -33,10 +36,27 @@ class RunInput(Frozen):
     """Set by the run itself when it continues as new."""
 
 
-def read_input(spec: Any) -> RunInput:  # noqa: ANN401 - whatever the starter sent
-    """The run's input, or the one error that ends it: InvalidSpec, not retried."""
+NOTHING = RawValue(Payload())
+"""What a start without an argument gives."""
+EXPECTED = 'start with {"agent": {...}, "task": "..."}'
+
+
+def read_input(sent: RawValue) -> RunInput:
+    """The run's input, or the one error that ends it: InvalidSpec, not retried.
+
+    It comes undecoded: what Temporal cannot decode for us fails the workflow task for ever (FAULTS S9).
+    """
+    if sent is NOTHING:
+        return RunInput()
+    try:
+        spec = workflow.payload_converter().from_payload(sent.payload)
+    except (ValueError, RecursionError):  # pydantic's and json's errors are ValueErrors
+        raise _invalid("input: is not JSON that can be read, or is nested too deeply") from None
     try:
         return RunInput.model_validate(spec if spec is not None else {})
     except ValidationError as error:
-        text = f'{one_line(error, "input")}: start with {{"agent": {{...}}, "task": "..."}}'
-        raise ApplicationError(text, type=INVALID_SPEC, non_retryable=True) from None
+        raise _invalid(one_line(error, "input")) from None
+
+
+def _invalid(text: str) -> ApplicationError:
+    return ApplicationError(f"{text}: {EXPECTED}", type=INVALID_SPEC, non_retryable=True)
