@@ -20,6 +20,8 @@ from commands.connect import FLAGS, Where
 from commands.opening import Setup
 from commands.refusals import OneLineGroup, Refused
 
+SETTLE_S = 0.1
+"""Between a command's end and the interpreter's: a thread of Temporal's that still reports would abort the process."""
 GOES_ON = "no longer watching; the run goes on, `endstop watch {}` shows it"
 
 Command = Callable[..., int]
@@ -54,7 +56,10 @@ def run_to_end(action: Coroutine[Any, Any, int | None], *, goes_on: str = "stopp
 async def _until_told(action: Coroutine[Any, Any, int | None]) -> int | None:
     task = asyncio.ensure_future(action)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await task
+    try:
+        return await task
+    finally:
+        await asyncio.sleep(SETTLE_S)
 
 
 def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own signature
