@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from commands.answering import how_to_answer
 from commands.runs import Unfinished, View
-from commands.tables import plain, table
-from commands.tallies import GateTally, TargetTally, TimeSpent, gates, targets, time_spent
-from commands.words import counted, narrate, place, seconds
+from commands.tables import plain, plain_line, table
+from commands.tallies import GateTally, TargetTally, TimeSpent, cost, gates, targets, time_spent
+from commands.words import counted, dollars, narrate, place, seconds
 from workflows.messages import Asked, Status
 
 
@@ -32,14 +32,16 @@ def as_json(view: View) -> dict[str, object]:
         "unfinished": [one.model_dump(mode="json") for one in view.unfinished],
         "targets": [row.model_dump(mode="json") for row in targets(view.entries)],
         "gates": [row.model_dump(mode="json") for row in gates(view.entries)],
+        "cost": spent.model_dump(mode="json") if (spent := cost(view.entries)) else None,
         "time_spent": time_spent(view.entries).model_dump(mode="json"),
     }
 
 
 def question(run: str, asked: Asked) -> str:
-    """What is asked, and the exact command for each answer."""
+    """What is asked, and the exact command for each answer. Further lines of the text are marked as such."""
     commands = how_to_answer(run, asked)
-    return f"{asked.id} asks a person: {asked.label}\n{asked.text}\n\n" + "\n".join(
+    text = asked.text.replace("\n", "\n  | ")
+    return f"{asked.id} asks a person: {asked.label}\n{text}\n\n" + "\n".join(
         f"  {command}\n      {meaning}" for command, meaning in commands
     )
 
@@ -49,14 +51,29 @@ def journal_lines(view: View, after: int = 0) -> Iterator[str]:
     at = {entry.seq: entry.record.at for entry in view.entries if hasattr(entry.record, "at")}
     for seq, words in narrate(view.entries, view.aside):
         if seq > after:
-            yield plain(f"{seq:>4}  {clock(at.get(seq))}  {words}")
+            yield plain_line(f"{seq:>4}  {clock(at.get(seq))}  {words}")
     for one in view.unfinished:
-        yield plain(f"   -  {clock(None)}  {unfinished_line(one)}")
+        yield plain_line(f"   -  {clock(None)}  {unfinished_line(one)}")
 
 
 def why_so_long(view: View) -> str:
     """One sentence: where the time went."""
     return _time(time_spent(view.entries))
+
+
+def what_it_cost(view: View) -> list[str]:
+    """One sentence: what the run cost, how much of it is a bound, and what has no known price; none if nothing did."""
+    spent = cost(view.entries)
+    if spent is None:
+        return []
+    parts = [f"cost {'unknown' if spent.usd is None else dollars(spent.usd, estimated=spent.estimated > 0)}"]
+    if spent.estimated:
+        parts.append(
+            f"{dollars(spent.estimated_usd)} of it for {counted(spent.estimated, 'attempt')} that nobody counted"
+        )
+    if spent.unpriced:
+        parts.append(f"{counted(spent.unpriced, 'attempt')} at an unknown price")
+    return [", ".join(parts)]
 
 
 def clock(at: float | None) -> str:
@@ -73,11 +90,12 @@ def doing(status: Status, now: float) -> str:
 
 
 def _head(view: View, now: float) -> str:
-    lines = [f"{view.id}  {view.state}" + (f": {view.reason}" if view.reason else "")]
+    lines = [plain_line(f"{view.id}  {view.state}" + (f": {view.reason}" if view.reason else ""))]
     if view.status and view.status.agent:  # it has none before it is prepared
         lines += _numbers(view.status)
-        if not view.ended and view.status.doing:
-            lines.append(doing(view.status, now))
+    lines += what_it_cost(view)
+    if view.status and view.status.agent and view.status.doing and not view.ended:
+        lines.append(doing(view.status, now))
     lines += [unfinished_line(one) for one in view.unfinished]
     return "\n".join(lines)
 
@@ -93,10 +111,9 @@ def _numbers(status: Status) -> list[str]:
         (counted(status.attempts, "attempt"), counted(status.failovers, "failover"), counted(status.charges, "charge"))
     )
     tokens = f"{status.input_tokens:,} tokens in, {status.output_tokens:,} out"
-    unpriced = f" + {counted(status.unpriced, 'attempt')} of unknown price" if status.unpriced else ""
     return [
         f"{where}, {status.target}" if status.target else where,
-        f"{counts}, {tokens}, {status.cost_usd:.4f} USD{unpriced}",
+        f"{counts}, {tokens}",
     ]
 
 
@@ -111,8 +128,10 @@ def _tables(view: View) -> Iterator[str]:
 
 def _target_row(row: TargetTally) -> tuple[object, ...]:
     failed = ", ".join(f"{kind} {count}" for kind, count in row.failed.items()) or "-"
-    cost = "unknown" if row.cost_usd is None else f"{row.cost_usd:.4f}"
-    return row.target, row.attempts, failed, f"{row.input_tokens:,}", f"{row.output_tokens:,}", cost
+    known = "" if row.cost_usd is None else f"{'up to ' if row.estimated else ''}{row.cost_usd:.4f}"
+    unknown = f"{row.unpriced} of unknown price" if row.unpriced else ""
+    usd = " + ".join(filter(None, (known, unknown))) or "-"
+    return row.target, row.attempts, failed, f"{row.input_tokens:,}", f"{row.output_tokens:,}", usd
 
 
 def _gate_row(row: GateTally) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Columns as wide as their widest cell, two spaces apart, without trailing spaces."""
-    lines = [[str(cell) for cell in row] for row in (header, *rows)]
+    lines = [[plain_line(str(cell)) for cell in row] for row in (header, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
@@ -30,3 +30,8 @@ def print_json_line(value: Any) -> None:  # noqa: ANN401 - as above
 def plain(text: str) -> str:
     """Text as it may stand on a terminal: control characters but newline and tab are shown, not obeyed (S10)."""
     return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
+
+
+def plain_line(text: str) -> str:
+    """The same for text that is a line of its own: a line break is shown as well, so that it forges no line (S10)."""
+    return plain(text).replace("\n", "\\x0a").replace("\t", " ")
