@@ -8,6 +8,7 @@ Text goes to the store first and only its reference is sent. What an answer does
 import getpass
 import socket
 from datetime import timedelta
+from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -30,6 +31,8 @@ _WRITTEN: Final = {
     "amount": "--amount N",
     "reason": '--reason "…"',
 }
+_STEP: Final = Decimal("0.0001")
+"""US dollars: what an amount that a person may type is rounded up to, and added for the rounding of sums."""
 
 
 def me() -> str:
@@ -113,7 +116,18 @@ def _directive(body: dict[str, Any]) -> dict[str, Any]:
 
 def how_to_answer(run: str, asked: Asked) -> list[tuple[str, str]]:
     """The exact commands that answer an intervention, each with what it means."""
-    return [(_command(run, label), MEANS.get(label, "")) for label in asked.answers]
+    return [(_command(run, label), MEANS.get(label, "") + _needed(label, asked)) for label in asked.answers]
+
+
+def _needed(label: str, asked: Asked) -> str:
+    """How much a spend limit has to be raised for the call that waits, rounded up; a target of unknown price: any."""
+    if (label, asked.label) != ("raise", "SpendLimit"):
+        return ""
+    spent, limit, bound = (asked.facts.get(name) for name in ("spent_usd", "limit_usd", "bound_usd"))
+    if not all(isinstance(usd, int | float) for usd in (spent, limit, bound)):
+        return " and call this target, whose price nobody knows"
+    missing = Decimal(str(spent)) + Decimal(str(bound)) - Decimal(str(limit))
+    return f"; this call needs {max(missing, Decimal(0)).quantize(_STEP, ROUND_UP) + _STEP} USD or more"
 
 
 def _command(run: str, label: str) -> str:

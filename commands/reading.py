@@ -6,7 +6,7 @@ from commands.connect import connect
 from commands.opening import Opened, Setup, opened
 from commands.refusals import Refused
 from commands.runs import View, look
-from commands.show import as_json, journal_lines, show, why_so_long
+from commands.show import as_json, journal_lines, show, what_it_cost, why_so_long
 from commands.tables import print_json
 from commands.transcript import messages, render
 from commands.watch import Watch
@@ -32,6 +32,8 @@ async def show_journal(setup: Setup, run: str, after: int) -> None:
     for line in journal_lines(view, after):
         click.echo(line)
     click.echo(why_so_long(view))
+    for line in what_it_cost(view):
+        click.echo(line)
     for notice in view.notices:
         click.echo(notice, err=True)
 
@@ -50,18 +52,19 @@ def _journal(view: View, after: int) -> dict[str, object]:
 async def show_transcript(setup: Setup, run: str) -> None:
     """Print the conversation, as the workflow names it, else as far as the store has it."""
     async with opened(setup) as things:
-        bodies = await _conversation(things, run)
+        view = await look(things.client, things.store, run)
+        bodies = await _conversation(things, view)
     if setup.as_json:
         print_json(messages(bodies))
         return
-    for line in render(messages(bodies)):
+    for line in (*render(messages(bodies)), *what_it_cost(view)):
         click.echo(line)
 
 
-async def _conversation(things: Opened, run: str) -> list[bytes]:
+async def _conversation(things: Opened, view: View) -> list[bytes]:
     from store import ConversationBroken  # noqa: PLC0415 - `endstop --help` loads no SQL
 
-    view = await look(things.client, things.store, run)
+    run = view.id
     conversation = view.status.conversation if view.status else await things.store.latest(view.conversation)
     if conversation is None:
         raise Refused(f"run {run!r}: the store holds no conversation of it; is this the store it was started with?")

@@ -21,7 +21,24 @@ class TargetTally(Frozen):
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
-    """Sum of the known prices; None where no price is known."""
+    """Sum of the known prices, upper bounds included; None where no price is known."""
+    estimated: int
+    """Attempts that count with an upper bound."""
+    unpriced: int
+    """Attempts with usage whose price is unknown."""
+
+
+class Cost(Frozen):
+    """What a run cost, as far as it is known."""
+
+    usd: float | None
+    """Sum of the known prices, upper bounds included; None where no price is known."""
+    estimated_usd: float
+    """The part of it that is upper bounds: of attempts whose end, or whose tokens, nobody told."""
+    estimated: int
+    """Attempts of known price that count with an upper bound."""
+    unpriced: int
+    """Attempts with usage whose price is unknown."""
 
 
 class GateTally(Frozen):
@@ -65,6 +82,20 @@ def targets(entries: Sequence[Entry]) -> tuple[TargetTally, ...]:
     return tuple(_target(target, records, usage) for target, records in attempts.items())
 
 
+def cost(entries: Iterable[Entry]) -> Cost | None:
+    """Add up what the attempts cost; None where none used anything."""
+    used = [entry.record for entry in entries if isinstance(entry.record, UsageRecord)]
+    known = [record for record in used if record.cost_usd is not None]
+    bounds = [record for record in known if record.estimated]
+    total = Cost(
+        usd=_sum(known) if known else None,
+        estimated_usd=_sum(bounds),
+        estimated=len(bounds),
+        unpriced=len(used) - len(known),
+    )
+    return total if used else None
+
+
 def gates(entries: Sequence[Entry]) -> tuple[GateTally, ...]:
     """Tally the rounds by gate, in the order in which the gates first ran."""
     rounds: dict[str, list[GateRecord]] = {}
@@ -93,6 +124,10 @@ def time_spent(entries: Sequence[Entry]) -> TimeSpent:
     )
 
 
+def _sum(used: Iterable[UsageRecord]) -> float:
+    return sum(record.cost_usd or 0 for record in used)
+
+
 def _attempts(entries: Iterable[Entry]) -> Iterable[AttemptRecord]:
     return (entry.record for entry in entries if isinstance(entry.record, AttemptRecord))
 
@@ -109,6 +144,8 @@ def _target(target: str, records: Sequence[AttemptRecord], usage: Iterable[Usage
         input_tokens=sum(record.input_tokens for record in used),
         output_tokens=sum(record.output_tokens for record in used),
         cost_usd=sum(prices) if prices else None,
+        estimated=sum(record.estimated for record in used),
+        unpriced=len(used) - len(prices),
     )
 
 

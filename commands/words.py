@@ -28,6 +28,8 @@ from ledger.records import AttemptRecord, FailoverRecord, Retry, UsageRecord
 SECOND_MS = 1_000
 ONE_DIGIT_S = 10
 """Below this many seconds a tenth matters to a reader."""
+SMALL_USD = 0.001
+"""Below this many dollars four digits would show too little of the amount, or nothing."""
 
 
 def seconds(milliseconds: float) -> str:
@@ -159,10 +161,22 @@ def _wait_after(entries: Sequence[Entry], at: int) -> int | None:
 
 
 def _usage(record: UsageRecord) -> str:
-    cost = "price unknown" if record.cost_usd is None else f"{record.cost_usd:.4f} USD"
-    estimated = ", estimated" if record.estimated else ""
-    tokens = f"{record.input_tokens} tokens in, {record.output_tokens} out"
-    return f"{place(record.attempt_id)} used {tokens}, {cost}{estimated}"
+    return f"{place(record.attempt_id)} {used(record)}"
+
+
+def used(record: UsageRecord) -> str:
+    """What an attempt used and cost; an upper bound says so, and so does an unknown price."""
+    up_to = "up to " if record.estimated else ""
+    tokens = f"{record.input_tokens:,} tokens in, {record.output_tokens:,} out"
+    return f"used {up_to}{tokens}, {dollars(record.cost_usd, estimated=record.estimated)}"
+
+
+def dollars(usd: float | None, *, estimated: bool = False) -> str:
+    """An amount for people: "0.0043 USD", "up to 0.0043 USD" for a bound, "price unknown", which is never 0."""
+    if usd is None:
+        return "price unknown"
+    digits = 6 if 0 < usd < SMALL_USD else 4
+    return f"{'up to ' if estimated else ''}{usd:.{digits}f} USD"
 
 
 def _failover(record: FailoverRecord) -> str:

@@ -11,7 +11,7 @@ from commands.tallies import gates, targets, time_spent
 from commands.transcript import render
 from commands.words import line, narrate, seconds
 from ledger.conversation import Conversation
-from ledger.interventions import ACCEPTS, BudgetSpent, Open
+from ledger.interventions import ACCEPTS, BudgetSpent, Open, SpendLimit
 from ledger.journal import (
     AnswerRecord,
     Entry,
@@ -25,6 +25,7 @@ from ledger.journal import (
     read_journal,
 )
 from ledger.records import AttemptRecord, Failed, FailedOutcome, FailoverRecord, RequestDigest, Retry, UsageRecord
+from ledger.target import Target
 from workflows.messages import Status
 from workflows.replies import MEANS, TAKES
 from workflows.showing import asked_of
@@ -152,6 +153,65 @@ def test_sums_by_target_count_failures_by_kind_and_never_price_the_unknown_as_no
     (row,) = targets(journal(RATE_LIMITED, ANSWERED, usage))
     assert (row.target, row.attempts, row.failed) == ("anthropic:claude", 2, {"rate_limited": 1})
     assert (row.input_tokens, row.output_tokens, row.cost_usd) == (100, 20, None)
+
+
+def used(attempt_id: str, usd: float | None, *, estimated: bool = False) -> UsageRecord:
+    return UsageRecord(attempt_id=attempt_id, input_tokens=1_500, output_tokens=20, cost_usd=usd, estimated=estimated)
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (used("3.1.2", 0.0043), "t3.c1.a2 used 1,500 tokens in, 20 out, 0.0043 USD"),
+        (used("3.1.2", 0.0043, estimated=True), "t3.c1.a2 used up to 1,500 tokens in, 20 out, up to 0.0043 USD"),
+        (used("3.1.2", None), "t3.c1.a2 used 1,500 tokens in, 20 out, price unknown"),
+        (used("3.1.2", 0.000012), "t3.c1.a2 used 1,500 tokens in, 20 out, 0.000012 USD"),
+        (used("3.1.2", 0), "t3.c1.a2 used 1,500 tokens in, 20 out, 0.0000 USD"),
+    ],
+    ids=["known", "a bound", "unknown", "less than a cent of a cent", "free"],
+)
+def test_a_cost_says_whether_it_is_a_bound_or_unknown(record: UsageRecord, words: str) -> None:
+    assert line(record) == words
+
+
+@pytest.mark.parametrize(
+    ("usage", "cell", "sentence"),
+    [
+        ([used("3.1.2", 0.01)], "0.0100", "cost 0.0100 USD"),
+        (
+            [used("3.1.1", 0.02, estimated=True), used("3.1.2", 0.01)],
+            "up to 0.0300",
+            "cost up to 0.0300 USD, 0.0200 USD of it for 1 attempt that nobody counted",
+        ),
+        (
+            [used("3.1.1", None), used("3.1.2", 0.01)],
+            "0.0100 + 1 of unknown price",
+            "cost 0.0100 USD, 1 attempt at an unknown price",
+        ),
+        ([used("3.1.2", None)], "1 of unknown price", "cost unknown, 1 attempt at an unknown price"),
+        ([], "-", ""),
+    ],
+    ids=["known", "a bound", "partly unknown", "unknown", "nothing used"],
+)
+def test_the_cost_of_a_run_is_told_with_what_is_not_known_of_it(
+    usage: list[UsageRecord], cell: str, sentence: str
+) -> None:
+    view = View(id="r", state="completed", entries=tuple(journal(RATE_LIMITED, ANSWERED, *usage)))
+    page = show(view).splitlines()
+    assert next(row for row in page if row.startswith("anthropic:claude")).endswith(f"  {cell}")
+    assert [row for row in page if row.startswith("cost")] == [sentence][: len(usage)]
+
+
+def test_a_spend_limit_says_how_far_it_has_to_be_raised() -> None:
+    """Rounded up: an amount that is copied from the page must be enough."""
+    target = Target.parse("openai:gpt-5")
+    limit = SpendLimit(spent_usd=0.00431, limit_usd=0.01, target=target, bound_usd=0.00587)
+    page = question("r", asked_of(Open(id="int-1", intervention=limit, at=1)))
+    assert "endstop answer r raise --amount N\n" in page
+    assert "lift the limit by this much; this call needs 0.0003 USD or more" in page
+    unknown = SpendLimit(spent_usd=0, limit_usd=0.01, target=target)
+    page = question("r", asked_of(Open(id="int-1", intervention=unknown, at=1)))
+    assert "and call this target, whose price nobody knows" in page
 
 
 def test_sums_by_gate_count_different_failures_and_charges() -> None:
