@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -34,7 +35,24 @@ STUCK = """
 models = ["openai:stuck"]
 name = "stuck"
 """
+THRIFTY = """
+models = ["openai:thrifty"]
+name = "thrifty"
+
+[limits]
+max_tokens = 500
+
+[policy.spend]
+limit_usd = 0.01
+unknown_price = "ask"
+"""
+PRICE = """
+[models."openai:thrifty"]
+input_usd_per_mtok = 1
+output_usd_per_mtok = 10
+"""
 STEP = {"kind": "tool_calls", "calls": [{"name": "no_such_tool"}]}
+USED = {"usage": {"input_tokens": 300, "output_tokens": 400}}
 KEYS = {"OPENAI_API_KEY": "key-marker-0815", "ANTHROPIC_API_KEY": "key-marker-0815"}
 
 
@@ -127,10 +145,15 @@ class Stage:
 def stage(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("cli") / "example"))
     (folder / "stuck.toml").write_text(STUCK)
+    (folder / "thrifty.toml").write_text(THRIFTY)
     script = Script.load(EXAMPLE / "script.toml").model_dump()
-    script["models"] = {**script["models"], "stuck": [STEP, {"kind": "hang", "repeat": True}]}
+    script["models"] = {
+        **script["models"],
+        "stuck": [STEP, {"kind": "hang", "repeat": True}],
+        "thrifty": [STEP | USED, {"kind": "text", "text": "done", **USED}],
+    }
     models = Models(Script.parse(script))
-    settings = (folder / "endstop.toml").read_text()
+    settings = (folder / "endstop.toml").read_text() + PRICE
     for vendor in ("https://api.openai.com", "https://api.anthropic.com"):
         settings = settings.replace(vendor, models.url)
     (folder / "endstop.toml").write_text('task_queue = "cli"\n' + settings)
@@ -335,6 +358,21 @@ def test_leaving_a_watch_leaves_the_run_going_and_a_stop_ends_it_with_who_and_wh
     assert records[-1]["what"] == "stopped"
     assert records[-1]["why"] == "enough"
     assert "@" in records[-1]["by"]
+
+
+def test_a_run_stops_before_the_call_that_could_cross_its_limit_and_goes_on_once_it_is_raised(stage: Stage) -> None:
+    watch = stage.begin("start", "thrifty.toml", "--task", "x", "--id", "thrifty", "--watch")
+    seen = read_until(watch, "USD or more")
+    assert "used 300 tokens in, 400 out, 0.0043 USD" in seen
+    assert "spend limit: 0.0043 USD spent of 0.0100, and the next call goes to openai:thrifty" in seen
+    (needed,) = re.findall(r"this call needs (\S+) USD or more", seen)
+    assert stage.endstop("answer", "thrifty", "raise", "--amount", needed).code == 0
+    rest, _ = watch.communicate()
+    assert (watch.returncode, "thrifty  completed" in rest) == (0, True)
+    for command in ("show", "journal", "transcript"):
+        assert "\ncost 0.0086 USD\n" in stage.endstop(command, "thrifty").out
+    (listed,) = [run for run in stage.endstop("ls", "-o", "json").json if run["id"] == "thrifty"]
+    assert listed["cost_usd"] == pytest.approx(0.0086)
 
 
 def test_what_the_worker_refuses_ends_the_run_and_the_watch_with_its_reason(stage: Stage) -> None:
