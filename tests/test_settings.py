@@ -87,6 +87,9 @@ def test_everything_the_file_can_say_is_read_and_paths_are_relative_to_its_folde
         task_queue = "night"
         [models."openai:gpt-5"]
         context_tokens = 400000
+        input_usd_per_mtok = 1.25
+        output_usd_per_mtok = 10
+        cache_read_usd_per_mtok = 0
         [gates.tests]
         command = ["python", "-m", "pytest"]
         timeout_s = 60
@@ -102,7 +105,9 @@ def test_everything_the_file_can_say_is_read_and_paths_are_relative_to_its_folde
     assert (gate.timeout_s, gate.output_bytes) == (60, 4_096)
     assert settings.declared.workspaces["calc"].source == tmp_path / "project"
     assert settings.declared.workspace_root == tmp_path / "copies"
-    assert settings.declared.models["openai:gpt-5"].context_tokens == 400_000
+    model = settings.declared.models["openai:gpt-5"]
+    assert (model.context_tokens, model.input_usd_per_mtok, model.output_usd_per_mtok) == (400_000, 1.25, 10)
+    assert (model.cache_read_usd_per_mtok, model.cache_write_usd_per_mtok) == (0, None)
     assert settings.store_url == f"sqlite:///{tmp_path}/kept/store.db"
     assert settings.task_queue == "night"
 
@@ -155,6 +160,14 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
         (
             f"[store]\nurl = '{MARKER}'",
             'FILE: store.url: a store is "sqlite:///path/to/file" or "postgresql://host/database"',
+        ),
+        (
+            f"{PROVIDER}[models.'a:m']\ninput_usd_per_mtok = 1",
+            "FILE: models.a:m: a price needs both input_usd_per_mtok and output_usd_per_mtok; 0 says that it is free",
+        ),
+        (
+            f"{PROVIDER}[models.'a:m']\ninput_usd_per_mtok = -1\noutput_usd_per_mtok = 1",
+            "FILE: models.a:m.input_usd_per_mtok: should be greater than or equal to 0",
         ),
         ("[models.gpt5]\ncontext_tokens = 1", 'FILE: [models] names targets such as "openai:gpt-5"'),
         (
