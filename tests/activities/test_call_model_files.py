@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from activities.contract import ModelCall, ModelReply
 from activities.declared import Provider
 from activities.files import NamedFile, media_type_of
 from activities.messages import text_of, user_message
+from activities.pydantic_ai_client import PydanticAIClient
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation, digest
 from ledger.target import Target
 from simulator import Script, Simulator, Text
+from simulator.log import Received
 from store import Store
 from tests.activities.model_bench import APIS
 
@@ -32,7 +35,7 @@ FILES = {"paper.pdf": PDF, "figures/plan.png": PNG, "notes.md": NOTES}
 MODELS = {
     "openai-chat": "gpt-5",
     "openai-responses": "gpt-5",
-    "anthropic-messages": "claude-sonnet-4-5",
+    "anthropic-messages": "claude-opus-4-8",
     "google": "gemini-2.5-pro",
 }
 BY_ID = {"openai-chat": 1, "openai-responses": 3, "anthropic-messages": 3, "google": 3}
@@ -49,8 +52,23 @@ class Desk:
     store: Store
     caller: CallModel
     clock: list[float]
-    agent_ref: str = ""
+    agent_ref: str
+    before: tuple[int, int]
+    """Requests to models and to files APIs of the tests before."""
     runs: int = 0
+
+    @property
+    def requests(self) -> tuple[Received, ...]:
+        return self.sim.requests[self.before[0] :]
+
+    @property
+    def file_requests(self) -> tuple[Received, ...]:
+        return self.sim.file_requests[self.before[1] :]
+
+    async def at(self, there: Provider) -> None:
+        """Ask this provider from now on, and no other."""
+        self.caller = CallModel(self.store, {there.name: there}, {}, connect=Shared)
+        await self.caller.warm()
 
     async def begin(self, files: dict[str, bytes]) -> Conversation:
         """A new run whose task is accompanied by these files."""
@@ -76,39 +94,78 @@ class Desk:
     @property
     def uploads(self) -> list[str]:
         """Digests of the uploaded files in order, by the names under which they were uploaded."""
-        forms = [request.raw or b"" for request in self.sim.file_requests]
+        forms = [request.raw or b"" for request in self.file_requests]
         known = [digest(content) for content in FILES.values()]
         return [ref for form in forms for ref in known if f"{ref}.".encode() in form]
 
     @property
     def asked(self) -> str:
         """The newest request to a model."""
-        return json.dumps(self.sim.requests[-1].body, ensure_ascii=False)
+        return json.dumps(self.requests[-1].body, ensure_ascii=False)
 
 
 def _named(name: str, content: bytes) -> NamedFile:
     return NamedFile(name=name, ref=digest(content), media_type=media_type_of(content), bytes=len(content))
 
 
+class Shared:
+    """A client that all tests of the module share: building one is most of a second."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.inner = PydanticAIClient(provider)
+        self.ask, self.upload = self.inner.ask, self.inner.upload
+
+    async def warm(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+@pytest.fixture(scope="module")
+async def vendors() -> AsyncIterator[tuple[Simulator, dict[str, Shared]]]:
+    async with Simulator() as sim:
+        clients = {api: Shared(provider(api, sim)) for api in APIS}
+        for client in clients.values():
+            await client.inner.warm()
+        yield sim, clients
+        for client in clients.values():
+            await client.inner.close()
+
+
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with Simulator(Script(strict=True, default=Text(text="Read.", repeat=True))) as sim:
-        store = await Store.open(f"sqlite:///{tmp_path / 'store.db'}")
-        clock = [time.time()]
-        caller = CallModel(store, {api: provider(api, sim) for api in APIS}, {}, now=lambda: clock[0])
-        agent = AgentSpec.model_validate({"models": ["google:g"], "instructions": "Be brief."})
-        try:
-            await caller.warm()
-            ref = await store.put(agent.model_dump_json())
-            yield Desk(sim=sim, store=store, caller=caller, clock=clock, agent_ref=ref)
-        finally:
-            await caller.close()
-            await store.close()
+async def desk(vendors: tuple[Simulator, dict[str, Shared]], tmp_path: Path) -> AsyncIterator[Desk]:
+    sim, clients = vendors
+    sim.use(Script(strict=True, default=Text(text="Read.", repeat=True)))
+    store = await Store.open(f"sqlite:///{tmp_path / 'store.db'}")
+    clock = [time.time()]
+    providers = {api: provider(api, sim) for api in APIS}
+    caller = CallModel(store, providers, {}, connect=lambda one: clients[one.name], now=lambda: clock[0])
+    agent = AgentSpec.model_validate({"models": ["google:g"], "instructions": "Be brief."})
+    try:
+        await caller.warm()
+        ref = await store.put(agent.model_dump_json())
+        before = (len(sim.requests), len(sim.file_requests))
+        yield Desk(sim=sim, store=store, caller=caller, clock=clock, agent_ref=ref, before=before)
+    finally:
+        await store.close()
 
 
 def provider(api: str, sim: Simulator, *, files: bool = True) -> Provider:
     base = f"{sim.url}/v1" if api.startswith("openai") else sim.url
     return Provider(name=api, api=api, base_url=base, key=SecretStr("sk-KEY"), files=files)
+
+
+@asynccontextmanager
+async def silent() -> AsyncIterator[str]:
+    """A server that takes everything and says nothing."""
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(65_536):
+            pass
+        writer.close()
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 def ids_in(request: str) -> set[str]:
@@ -140,34 +197,29 @@ async def test_files_are_uploaded_once_for_all_runs_and_named_by_id(desk, api):
     assert first.trip.files == second.trip.files == len(once) == BY_ID[api]
     assert ids_in(desk.asked) == once
     assert len(desk.uploads) == len(set(desk.uploads)) == BY_ID[api]
-    assert len(desk.sim.requests) == 2
+    assert len(desk.requests) == 2
 
 
 @every_api
 async def test_the_model_reads_what_each_file_is_called_and_no_vendor_learns_it_by_the_upload(desk, api):
     await desk.ask(api, await desk.begin(FILES))
-    asked = desk.sim.requests[-1].body
+    asked = desk.requests[-1].body
     words = json.dumps(asked, ensure_ascii=False)
+    assert "endstop_file" not in words
     places = [words.index(json.dumps(f'The file "{name}":')[1:-1]) for name in FILES]
     assert places == sorted(places)
-    uploaded = b"".join(request.raw or b"" for request in desk.sim.file_requests)
+    uploaded = b"".join(request.raw or b"" for request in desk.file_requests)
     assert not any(name.encode() in uploaded for name in ("paper", "plan", "notes"))
 
 
 @every_api
-async def test_an_endpoint_without_a_files_api_gets_them_in_the_request(tmp_path, desk, api):
-    caller = CallModel(desk.store, {api: provider(api, desk.sim, files=False)}, {})
-    await caller.warm()
-    desk.caller, shared = caller, desk.caller
-    try:
-        reply = await desk.ask(api, await desk.begin(FILES))
-    finally:
-        await caller.close()
-        desk.caller = shared
+async def test_an_endpoint_without_a_files_api_gets_them_in_the_request(desk, api):
+    await desk.at(provider(api, desk.sim, files=False))
+    reply = await desk.ask(api, await desk.begin(FILES))
     assert (reply.trip.outcome.outcome, reply.trip.files) == ("answered", 0)
     assert NOTES.decode() in desk.asked
     assert not ids_in(desk.asked)
-    assert not desk.sim.file_requests
+    assert not desk.file_requests
 
 
 @every_api
@@ -219,18 +271,42 @@ async def test_an_upload_that_fails_is_the_attempts_failure_and_the_model_is_not
     assert (failure.kind.value, failure.transient, failure.outcome_unknown) == ("rate_limited", True, False)
     assert failure.rule.startswith("upload.")
     assert (trip.sent, trip.usage, trip.files) == (None, None, 0)
-    assert not desk.sim.requests
-    assert len(desk.sim.file_requests) == 1
+    assert not desk.requests
+    assert len(desk.file_requests) == 1
     assert "1.1.1" in await desk.store.get_details(conversation.id)
 
 
+async def test_an_upload_is_never_renewed_by_renewing(desk):
+    """What it misses is not one of ours."""
+    desk.sim.use(Script(uploads=("file_missing",)))
+    failure = (await desk.ask("openai-responses", await desk.begin({"paper.pdf": PDF}))).trip.outcome.failure
+    assert (failure.kind.value, failure.renew_files) == ("file_missing", False)
+
+
 @every_api
-async def test_a_provider_that_cannot_be_reached_got_no_file_and_no_call(tmp_path, desk, api):
-    away = provider(api, desk.sim).model_copy(update={"base_url": "http://127.0.0.1:9"})
-    desk.caller = CallModel(desk.store, {api: away}, {})
-    await desk.caller.warm()
+async def test_an_upload_that_is_never_answered_ends_at_the_deadline_and_cost_nothing(desk, api):
+    async with silent() as url:
+        await desk.at(provider(api, desk.sim).model_copy(update={"base_url": url}))
+        trip = (await desk.ask(api, await desk.begin({"paper.pdf": PDF}), deadline_s=0.3)).trip
+    failure = trip.outcome.failure
+    assert (failure.kind.value, failure.outcome_unknown, trip.usage) == ("timeout", False, None)
+
+
+async def test_a_call_that_waits_for_anothers_upload_in_vain_is_a_timeout_too(desk):
+    async with silent() as url:
+        await desk.at(provider("google", desk.sim).model_copy(update={"base_url": url}))
+        runs = [await desk.begin({"paper.pdf": PDF}) for _ in range(3)]
+        replies = await asyncio.gather(*(desk.ask("google", run, deadline_s=0.3) for run in runs))
+    failures = [reply.trip.outcome.failure for reply in replies]
+    assert {(failure.kind.value, failure.transient, failure.outcome_unknown) for failure in failures} == {
+        ("timeout", True, False)
+    }
+
+
+@every_api
+async def test_a_provider_that_cannot_be_reached_got_no_file_and_no_call(desk, api):
+    await desk.at(provider(api, desk.sim).model_copy(update={"base_url": "http://127.0.0.1:9"}))
     failure = (await desk.ask(api, await desk.begin({"paper.pdf": PDF}))).trip.outcome.failure
-    await desk.caller.close()
     assert (failure.kind.value, failure.outcome_unknown) == ("network", False)
 
 
@@ -249,8 +325,8 @@ async def test_many_calls_at_once_upload_a_new_file_once(desk):
     runs = [await desk.begin({"paper.pdf": PDF}) for _ in range(20)]
     replies = await asyncio.gather(*(desk.ask("anthropic-messages", run) for run in runs))
     assert {reply.trip.outcome.outcome for reply in replies} == {"answered"}
-    assert len(desk.sim.file_requests) == 1
-    assert len(desk.sim.requests) == 20
+    assert len(desk.file_requests) == 1
+    assert len(desk.requests) == 20
 
 
 async def test_an_answer_that_is_stored_already_needs_no_file(desk):
@@ -268,7 +344,7 @@ async def test_the_key_goes_with_an_upload_and_run_and_attempt_name_it(desk):
     desk.sim.use(Script(keys=("sk-KEY",)))
     for api in APIS:
         assert (await desk.ask(api, await desk.begin({"paper.pdf": PDF}))).trip.outcome.outcome == "answered"
-    assert {request.attempt for request in desk.sim.file_requests} == {"1.1.1.file"}
+    assert {request.attempt for request in desk.file_requests} == {"1.1.1.file"}
 
 
 async def test_the_files_of_a_conversation_are_no_part_of_what_is_reported(desk):

@@ -98,7 +98,7 @@ async def records(run: WorkflowHandle, kind: str) -> list[dict[str, Any]]:
 async def staged(
     client: Client, address: str, folder: Path, script: dict[str, Any], settings: str = ""
 ) -> AsyncIterator[Stage]:
-    """A stage with a worker that polls, whose models answer by the script."""
+    """A stage with a worker that polls, whose models answer by the script. `SIMULATOR` in settings is its address."""
     async with Simulator(Script.parse(script)) as simulator:
         queue = f"faults-{uuid4().hex[:8]}"
         (folder / "endstop.toml").write_text(
@@ -106,7 +106,7 @@ async def staged(
             f'[providers.openai]\napi = "openai-chat"\nbase_url = "{simulator.url}/v1"\n'
             'key_env = "OPENAI_API_KEY"\n'
             f'[providers.anthropic]\napi = "anthropic-messages"\nbase_url = "{simulator.url}"\n'
-            f'key_env = "ANTHROPIC_API_KEY"\n{settings}'
+            f'key_env = "ANTHROPIC_API_KEY"\n{settings.replace("SIMULATOR", simulator.url)}'
         )
         built = Stage(client, address, folder, simulator, queue)
         try:
