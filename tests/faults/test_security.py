@@ -29,6 +29,7 @@ from tests.faults.invariants import invariants_hold, no_workflow_task_failed, re
 
 MODELS = ["openai:gpt-5"]
 AGENT = {"models": MODELS}
+ONE_TRY = {"policy": {"calls": {"attempts": 1, "patience_s": 0}}}
 NOTES = '[workspaces.notes]\nsource = "notes"\n'
 NO_KEY = {"kind": "raw", "status": 401, "body": {}}
 HOSTILE = (
@@ -147,7 +148,7 @@ async def test_an_agent_that_brings_what_only_the_operator_declares_is_refused_b
 async def test_a_redirect_takes_neither_key_nor_request_elsewhere(act):  # S4
     async with bait() as laid:
         answers(act, {"kind": "raw", "status": 307, "headers": {"location": f"{laid.url}/v1/chat/completions"}})
-        run = await act.start(AGENT)
+        run = await act.start(AGENT | ONE_TRY)
         await asking(run, "ModelsExhausted")
         assert laid.connections == 0
     await invariants_hold(act, run)
@@ -170,7 +171,7 @@ async def test_text_that_looks_like_a_template_reaches_the_model_as_it_is(act): 
 async def test_a_model_that_asks_for_files_outside_is_told_no_and_shown_nothing(act):
     secret = act.folder / "secret.txt"
     secret.write_text("zebra-secret\n")
-    paths = ["../secret.txt", "../../../secret.txt", str(secret), "link.txt", "folder/secret.txt", "inside.txt"]
+    paths = ["../.lock", "../../../../secret.txt", str(secret), "link.txt", "folder/secret.txt", "inside.txt"]
     asked = [{"name": "read_file", "arguments": {"path": path}} for path in paths]
     answers(act, {"kind": "tool_calls", "calls": asked, "held_until": "linked"}, TEXT)
     before = len(act.simulator.requests)
@@ -242,12 +243,7 @@ async def test_an_answer_nested_without_end_is_a_failed_attempt_like_any_other(a
     deep = "[" * LEVELS + "]" * LEVELS
     calls = [{"name": "read_file", "arguments": deep}]
     answers(act, {"kind": "raw", "body": deep}, {"kind": "tool_calls", "calls": calls}, TEXT)
-    agent = AGENT | {
-        "tools": ["read_file"],
-        "workspace": "notes",
-        "policy": {"calls": {"attempts": 1, "patience_s": 0}},
-    }
-    run = await act.start(agent)
+    run = await act.start(AGENT | ONE_TRY | {"tools": ["read_file"], "workspace": "notes"})
     await asking(run, "ModelsExhausted")
     await run.execute_update("answer", "retry")
     await eventually(lambda: settled(run))
