@@ -132,6 +132,8 @@ async def test_a_fault_costs_one_request_and_the_next_model_answers(act: Stage, 
     lost, won = of(journal, "attempt")
     assert failure(lost) == (fault.kind, "reported", fault.maybe_paid), lost["rule"]
     assert won["outcome"] == "succeeded"
+    estimated = [usage["attempt_id"] for usage in of(journal, "usage") if usage.get("estimated")]
+    assert estimated == ([lost["id"]] if fault.maybe_paid else [])  # I5: what may be billed is charged
     (move,) = of(journal, "failover")
     assert (move["to_provider"], move["kind"]) == ("anthropic", fault.kind)
     first, second = requests_of(act, run)
