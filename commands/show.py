@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from commands.answering import how_to_answer
 from commands.runs import Unfinished, View
-from commands.tables import plain, table
+from commands.tables import plain, plain_line, table
 from commands.tallies import GateTally, TargetTally, TimeSpent, cost, gates, targets, time_spent
 from commands.words import counted, dollars, narrate, place, seconds
 from workflows.messages import Asked, Status
@@ -38,9 +38,10 @@ def as_json(view: View) -> dict[str, object]:
 
 
 def question(run: str, asked: Asked) -> str:
-    """What is asked, and the exact command for each answer."""
+    """What is asked, and the exact command for each answer. Further lines of the text are marked as such."""
     commands = how_to_answer(run, asked)
-    return f"{asked.id} asks a person: {asked.label}\n{asked.text}\n\n" + "\n".join(
+    text = asked.text.replace("\n", "\n  | ")
+    return f"{asked.id} asks a person: {asked.label}\n{text}\n\n" + "\n".join(
         f"  {command}\n      {meaning}" for command, meaning in commands
     )
 
@@ -50,9 +51,9 @@ def journal_lines(view: View, after: int = 0) -> Iterator[str]:
     at = {entry.seq: entry.record.at for entry in view.entries if hasattr(entry.record, "at")}
     for seq, words in narrate(view.entries, view.aside):
         if seq > after:
-            yield plain(f"{seq:>4}  {clock(at.get(seq))}  {words}")
+            yield plain_line(f"{seq:>4}  {clock(at.get(seq))}  {words}")
     for one in view.unfinished:
-        yield plain(f"   -  {clock(None)}  {unfinished_line(one)}")
+        yield plain_line(f"   -  {clock(None)}  {unfinished_line(one)}")
 
 
 def why_so_long(view: View) -> str:
@@ -89,7 +90,7 @@ def doing(status: Status, now: float) -> str:
 
 
 def _head(view: View, now: float) -> str:
-    lines = [f"{view.id}  {view.state}" + (f": {view.reason}" if view.reason else "")]
+    lines = [plain_line(f"{view.id}  {view.state}" + (f": {view.reason}" if view.reason else ""))]
     if view.status and view.status.agent:  # it has none before it is prepared
         lines += _numbers(view.status)
     lines += what_it_cost(view)
@@ -110,7 +111,6 @@ def _numbers(status: Status) -> list[str]:
         (counted(status.attempts, "attempt"), counted(status.failovers, "failover"), counted(status.charges, "charge"))
     )
     tokens = f"{status.input_tokens:,} tokens in, {status.output_tokens:,} out"
-
     return [
         f"{where}, {status.target}" if status.target else where,
         f"{counts}, {tokens}",

@@ -15,7 +15,7 @@ import click
 
 from commands.runs import asked_of, describe, failure_of, records_after, state_of, status_of
 from commands.show import clock, doing, question
-from commands.tables import plain, print_json_line
+from commands.tables import plain, plain_line, print_json_line
 from commands.words import line, seconds, used
 from ledger.journal import Entry, JournalRecord, read_journal
 from ledger.records import AttemptRecord, UsageRecord
@@ -124,7 +124,7 @@ class Watch:
             return
         if isinstance(entry.record, AttemptRecord) and entry.record.backoff_ms:
             click.echo(f"          waited {seconds(entry.record.backoff_ms)}")
-        click.echo(plain(f"{clock(entry.record.at)}  {line(entry.record)}"))
+        click.echo(plain_line(f"{clock(entry.record.at)}  {line(entry.record)}"))
         if self._explain and (sentence := self._explain(entry.record)):
             click.echo(f"            {sentence}")
 
@@ -166,5 +166,5 @@ class Watch:
         if self._json:
             print_json_line({"id": self._handle.id, "state": state, "reason": reason})
         else:
-            click.echo(plain(f"{self._handle.id}  {state}" + (f": {reason}" if reason else "")))
+            click.echo(plain_line(f"{self._handle.id}  {state}" + (f": {reason}" if reason else "")))
         return 0 if state == "completed" else 1
