@@ -4,6 +4,7 @@ For every door (the command line, the inbox). No workflow imports it. Errors of 
 Temporal's `RPCError`; how they are told to a person is the door's.
 """
 
+import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final, Literal
@@ -53,6 +54,9 @@ async def ask(handle: WorkflowHandle[Any, Any], query: str, *args: object, withi
     except (WorkflowQueryFailedError, WorkflowQueryRejectedError):
         return None
     except RPCError as error:
+        task = asyncio.current_task()
+        if task and task.cancelling():  # the SDK words our own cancellation (Ctrl-C) as the server's
+            raise asyncio.CancelledError from error
         if error.status in _UNANSWERED:
             return None
         raise
