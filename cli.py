@@ -6,13 +6,15 @@ stdout in JSON that stays as it is from release to release.
 """
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -20,8 +22,6 @@ from commands.connect import FLAGS, Where
 from commands.opening import Setup
 from commands.refusals import OneLineGroup, Refused
 
-SETTLE_S = 0.1
-"""Between a command's end and the interpreter's: a thread of Temporal's that still reports would abort the process."""
 GOES_ON = "no longer watching; the run goes on, `endstop watch {}` shows it"
 
 Command = Callable[..., int]
@@ -56,10 +56,7 @@ def run_to_end(action: Coroutine[Any, Any, int | None], *, goes_on: str = "stopp
 async def _until_told(action: Coroutine[Any, Any, int | None]) -> int | None:
     task = asyncio.ensure_future(action)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    try:
-        return await task
-    finally:
-        await asyncio.sleep(SETTLE_S)
+    return await task
 
 
 def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own signature
@@ -231,5 +228,17 @@ def tell(*, setup: Setup, run: str, directive: str, value: str | None, reason: s
     return run_to_end(tell_run(setup, run, directive, value=value, reason=reason))
 
 
+def run() -> NoReturn:
+    """The command's process. It ends without finalizing the interpreter: threads of Temporal's abort or hang that."""
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -29,6 +29,8 @@ class InvalidSpec(ValueError):  # noqa: N818 - the name under which Temporal sho
 
 def read_agent(value: Any) -> AgentSpec:  # noqa: ANN401 - whatever the wire or a file holds
     """Validate an agent, given as a value or as JSON bytes. Raises `InvalidSpec`."""
+    if value is None:
+        raise InvalidSpec('agent: is missing; start with {"agent": {...}, "task": "..."}')
     if isinstance(value, bytes):
         value = _decoded(value)
     hidden = _FLAT if isinstance(value, dict) and "stages" not in value else ()

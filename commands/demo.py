@@ -194,4 +194,5 @@ async def _look_back(stage: Stage) -> None:
     if sys.stdin.isatty():
         words = f"\nThe Web UI at {stage.server.ui} shows the same run, until you press Enter"
         await asyncio.to_thread(click.prompt, words, default="", show_default=False, prompt_suffix=" ")
-    click.echo("\nNow with your own models: `endstop dev`, then `endstop start examples/fix-tests/agent.toml --task …`")
+    click.echo("\nNow with your own models, in examples/fix-tests:")
+    click.echo("`endstop dev`, and in a second shell `endstop start agent.toml --task @task.md --watch`")

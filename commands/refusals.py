@@ -34,6 +34,9 @@ class OneLineGroup(click.Group):
         extra["standalone_mode"] = False
         try:
             code = super().main(*args, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            sys.exit(error.exit_code)
         except click.ClickException as error:
             _end(flat(error.format_message()), error.exit_code)
         except click.Abort:

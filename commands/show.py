@@ -41,9 +41,9 @@ def question(run: str, asked: Asked) -> str:
     """What is asked, and the exact command for each answer. Further lines of the text are marked as such."""
     commands = how_to_answer(run, asked)
     text = asked.text.replace("\n", "\n  | ")
-    return f"{asked.id} asks a person: {asked.label}\n{text}\n\n" + "\n".join(
-        f"  {command}\n      {meaning}" for command, meaning in commands
-    )
+    seen = f"\nwhat failed: `endstop transcript {run}` has the gate's output" if asked.facts.get("gate") else ""
+    head = f"{asked.id} asks a person: {asked.label} (digest {asked.digest})\n{text}{seen}\n\n"
+    return head + "\n".join(f"  {command}\n      {meaning}" for command, meaning in commands)
 
 
 def journal_lines(view: View, after: int = 0) -> Iterator[str]:

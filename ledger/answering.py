@@ -147,8 +147,9 @@ def _bare(answer: Answer) -> bool:
 def _no_target(ledger: Ledger, answer: Answer, moment: Moment) -> Refusal | None:
     if not isinstance(answer.body, Failover) or _failover_to(ledger, answer.body.target, moment):
         return None
-    models = ", ".join(map(str, moment.stage(ledger).models))
-    text = f"no other target to move to: stage {moment.stage(ledger).name} has {models}"
+    stage, wished = moment.stage(ledger), answer.body.target
+    why = "no other target to move to" if wished is None else f"{wished} is not a model of this stage"
+    text = f"{why}: stage {stage.name} has {', '.join(map(str, stage.models))}"
     return Refusal(reason="no_target", text=text)
 
 

@@ -205,3 +205,9 @@ def test_a_run_that_temporal_no_longer_has_is_read_from_the_store(folder: Path, 
     assert "Temporal no longer has this run" in journal.stderr
     shown = endstop("show", "kept", "--address", temporal_server)
     assert shown.stdout.startswith("kept  completed")
+
+
+def test_without_a_command_the_help_is_shown_as_it_is() -> None:
+    shown = CliRunner().invoke(cli.main, [])
+    assert shown.exit_code == 2
+    assert "\n  start " in shown.output

@@ -227,7 +227,11 @@ async def test_an_agent_that_cannot_run_is_refused_in_one_line(prepare, change, 
     assert await refusal(prepare, AGENT | change) == line
 
 
-@pytest.mark.parametrize("agent", [None, 3, "text", [], [[MARKER]]])
+async def test_a_missing_agent_is_said_to_be_missing(prepare):
+    assert await refusal(prepare, None) == 'agent: is missing; start with {"agent": {...}, "task": "..."}'
+
+
+@pytest.mark.parametrize("agent", [3, "text", [], [[MARKER]]])
 async def test_an_agent_that_is_no_table_is_refused_in_one_line(prepare, agent):
     assert await refusal(prepare, agent) == "agent: should be a table of keys and values"
 
