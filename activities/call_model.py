@@ -271,5 +271,12 @@ def _spent(attempt: Attempt) -> tuple[dict[str, JsonValue], ...]:
 def _small(reply: ModelReply) -> dict[str, Any]:
     """Without defaults, save the tag that tells the outcomes apart: history holds this for every attempt."""
     written: dict[str, Any] = reply.model_dump(mode="json", exclude_defaults=True)
-    written["trip"]["outcome"]["outcome"] = reply.trip.outcome.outcome
+    trip = written["trip"]
+    trip["outcome"]["outcome"] = reply.trip.outcome.outcome
+    if calls := trip["outcome"].get("tool_calls"):
+        trip["outcome"]["tool_calls"] = [call["name"] for call in calls]  # their places say the rest
+    if reply.trip.sent:
+        trip["sent"] = reply.trip.sent.packed()
+    if reply.trip.usage:
+        trip["usage"] = reply.trip.usage.packed()
     return written

@@ -74,7 +74,7 @@ class ModelCall(Frozen):
     attempt: str
     """The attempt's id, unique over the run: "turn.call.attempt"."""
     agent_ref: str
-    stage: int
+    stage: int = 0
     """Index of the stage in the agent."""
     target: Target
     conversation: Conversation
@@ -124,7 +124,7 @@ class RunTool(Frozen):
 
     call: ToolRequest
     agent_ref: str
-    stage: int
+    stage: int = 0
     answer: Conversation
     """The conversation that ends in the answer which carries the call."""
     workspace: str = ""
@@ -143,8 +143,9 @@ class RunGate(Frozen):
 
     gate: str
     seq: int
+    run: str
+    """Id of the run's conversation, under which its workspace was claimed."""
     workspace: str = ""
-    conversation: Conversation
 
 
 class GateDone(Frozen):

@@ -76,8 +76,8 @@ class GateRunner:
         return await self._failing(gate, ran, command.folder)
 
     def _command(self, gate: CommandGate, request: RunGate) -> Command:
-        workspace = self._workspaces.path(request.conversation.id, request.workspace)
-        scratch = self._workspaces.scratch(request.conversation.id, gate.name)
+        workspace = self._workspaces.path(request.run, request.workspace)
+        scratch = self._workspaces.scratch(request.run, gate.name)
         return Command(
             argv=argv_for(gate, workspace),
             folder=workspace,
@@ -101,7 +101,7 @@ class GateRunner:
         )
 
     async def _broken(self, request: RunGate, reason: str) -> Broken:
-        await self._store.put_detail(request.conversation.id, f"gate:{request.gate}:{request.seq}", reason)
+        await self._store.put_detail(request.run, f"gate:{request.gate}:{request.seq}", reason)
         return Broken()
 
 

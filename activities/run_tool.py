@@ -28,6 +28,9 @@ from ledger.outcomes import ToolOutcome
 MAX_RESULT: Final = 65_536
 """Bytes of a result that a model is shown; the whole of a larger one is in the store."""
 
+SHORT: Final = 16
+"""Hex characters of a step's and its arguments' digests: enough to tell steps apart, and in history for every call."""
+
 
 class ToolStore(Contents, Transcript, Protocol):
     """What a tool call needs of the store."""
@@ -100,8 +103,8 @@ def _done(request: RunTool, call: Call, body: bytes, conversation: Conversation,
         index=request.call.index,
         name=request.call.name,
         status="error" if failed else "ok",
-        step=digest(f"{call.name}\0{arguments}\0{text}".encode()),
-        arguments=digest(arguments.encode()),
+        step=digest(f"{call.name}\0{arguments}\0{text}".encode())[:SHORT],
+        arguments=digest(arguments.encode())[:SHORT],
         duration_ms=duration_ms,
     )
     return ToolDone(outcome=outcome, conversation=conversation)

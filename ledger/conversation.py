@@ -1,18 +1,21 @@
 """How a transcript is named without being carried: a reference to a chain of messages, and the chain's digest.
 
-The messages themselves are in the store. Digests are blake2b of 16 bytes, written as 32 hex characters.
+The messages themselves are in the store. Digests are blake2b of 16 bytes, written as 24 hex characters.
 """
 
 import hashlib
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_serializer, model_validator
 
 from ledger.model import Frozen
 
 
 class Conversation(Frozen):
-    """A reference to a transcript: the first `length` messages of the chain that ends in `head`."""
+    """A reference to a transcript: the first `length` messages of the chain that ends in `head`.
+
+    Written as `id/length/head`: it stands in history several times a turn.
+    """
 
     id: str
     """The first execution's run id, so that a reused workflow id never meets another run's messages."""
@@ -20,10 +23,20 @@ class Conversation(Frozen):
     head: str = ""
     """Digest of the chain; "" for an empty conversation."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the wire holds
+        parts = value.split("/") if isinstance(value, str) else []
+        return dict(zip(("id", "length", "head"), parts, strict=True)) if len(parts) == len(cls.model_fields) else value
+
+    @model_serializer
+    def _as_text(self) -> str:
+        return f"{self.id}/{self.length}/{self.head}"
+
 
 def digest(content: bytes) -> str:
-    """The name of some content: 32 hex characters."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+    """The name of some content: 24 hex characters."""
+    return hashlib.blake2b(content, digest_size=12).hexdigest()
 
 
 def head_after(previous: str, key: str, body: bytes) -> str:

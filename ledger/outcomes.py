@@ -1,8 +1,8 @@
 """Facts: what the shell tells the ledger. One class a fact; nothing here decides anything."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from ledger.failures import Failure
 from ledger.model import Frozen
@@ -10,7 +10,7 @@ from ledger.records import Count, RequestDigest
 
 
 class Usage(Frozen):
-    """Tokens of one trip as the provider counted them."""
+    """Tokens of one trip as the provider counted them. Written as a list where that is shorter, see `packed`."""
 
     input_tokens: Count = 0
     output_tokens: Count = 0
@@ -20,6 +20,15 @@ class Usage(Frozen):
     """None: the price is unknown, which is not 0."""
     estimated: bool = False
     """An upper bound: the outcome is unknown, and the provider may have billed it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unpacked(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the wire holds
+        return dict(zip(cls.model_fields, value, strict=False)) if isinstance(value, list) else value
+
+    def packed(self) -> list[JsonValue]:
+        """Its fields in order, without names."""
+        return list(self.model_dump(mode="json").values())
 
 
 class ToolRequest(Frozen):
@@ -40,6 +49,12 @@ class Answered(Frozen):
     tool_calls: tuple[ToolRequest, ...] = ()
     recovered: str = ""
     """Id of the earlier attempt that wrote the stored answer; no request was sent for it now."""
+
+    @field_validator("tool_calls", mode="before")
+    @classmethod
+    def _unpacked(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the wire holds
+        named = isinstance(value, list) and all(isinstance(name, str) for name in value)
+        return [{"index": i, "name": name} for i, name in enumerate(value)] if named else value
 
 
 class Refused(Frozen):
@@ -67,6 +82,20 @@ class Sent(Frozen):
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     tool_catalog_version: str = ""
     assembly_version: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unpacked(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the wire holds
+        if not isinstance(value, list):
+            return value
+        digest, *rest = value
+        shape = dict(zip(RequestDigest.model_fields, digest, strict=False))
+        return dict(zip(("digest", *list(cls.model_fields)[1:]), (shape, *rest), strict=False))
+
+    def packed(self) -> list[JsonValue]:
+        """Its fields in order, without names: history holds it for every attempt."""
+        digest = list(self.digest.model_dump(mode="json").values())
+        return [digest, self.parameters, self.tool_catalog_version, self.assembly_version]
 
 
 class Trip(Frozen):

@@ -187,7 +187,7 @@ async def _run_tool(
 
 async def _run_gate(prepared: Prepared, gate: str, seq: int, conversation: Conversation) -> GateReport:
     """One gate, on the worker that holds the workspace. A gate that cannot run is broken, which is no failure."""
-    order = RunGate(gate=gate, seq=seq, workspace=prepared.workspace, conversation=conversation)
+    order = RunGate(gate=gate, seq=seq, run=conversation.id, workspace=prepared.workspace)
     try:
         raw: Any = await workflow.execute_activity(
             RUN_GATE,

@@ -10,7 +10,6 @@ from activities.contract import GateDone, RunGate
 from activities.declared import CommandGate, Workspace
 from activities.run_gate import GateRunner
 from activities.workspace import Workspaces
-from ledger.conversation import Conversation
 from ledger.outcomes import Broken, Failing, Passed
 from store import Store
 
@@ -41,7 +40,7 @@ def run(store, workspaces):
 
     async def run_gate(*command, run="run-1", environment=None, **limits):
         gate = CommandGate(name="tests", command=command, **limits)
-        request = RunGate(gate="tests", seq=7, workspace="app", conversation=Conversation(id=run))
+        request = RunGate(gate="tests", seq=7, workspace="app", run=run)
         runner = GateRunner(store, {"tests": gate}, workspaces)
         done = await (environment or ActivityEnvironment()).run(runner.run_gate, request)
         return GateDone.model_validate(done).verdict
@@ -144,7 +143,7 @@ async def test_a_missing_workspace_breaks_the_gate(store, run):
 
 async def test_an_undeclared_gate_is_broken(store, workspaces):
     workspaces.claim("run-1", "app")
-    request = RunGate(gate="gone", seq=1, workspace="app", conversation=Conversation(id="run-1"))
+    request = RunGate(gate="gone", seq=1, workspace="app", run="run-1")
     done = await ActivityEnvironment().run(GateRunner(store, {}, workspaces).run_gate, request)
     assert GateDone.model_validate(done).verdict == Broken()
 
