@@ -197,7 +197,7 @@ async def test_a_negative_ordinal_is_refused(store):
 )
 async def test_a_reference_that_names_no_chain_is_refused_with_its_place(store, change, position):
     conversation = await conversation_of(store, b"task", b"answer", b"guidance")
-    wrong = Conversation.model_validate({**conversation.model_dump(), **change})
+    wrong = Conversation.model_validate({**dict(conversation), **change})
 
     with pytest.raises(ConversationBroken) as refused:
         await store.read(wrong)
