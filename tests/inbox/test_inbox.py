@@ -200,7 +200,11 @@ async def test_an_answer_does_not_reach_a_later_run_of_the_same_id(stage: Stage)
         pytest.param({"answer": "guide", "value": " \n"}, "guide needs a value", id="guidance without words"),
         pytest.param({"answer": "raise", "value": "5"}, "not raise", id="an answer to something else"),
         pytest.param({"answer": "failover", "value": "nowhere"}, "provider:model", id="a model without a provider"),
-        pytest.param({"answer": "failover", "value": "openai:other"}, "is not a model of this stage", id="a model it does not have"),
+        pytest.param(
+            {"answer": "failover", "value": "openai:other"},
+            "is not a model of this stage",
+            id="a model it does not have",
+        ),
         pytest.param(
             {"intervention": "", "digest": "", "answer": "guide", "value": "x"}, "lacks intervention", id="unbound"
         ),
