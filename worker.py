@@ -17,7 +17,6 @@ from typing import Any, Final
 import structlog
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
@@ -37,6 +36,7 @@ from logs import configure_logging, core_runtime
 from settings import Settings, SettingsError, load_settings
 from store import Store, StoreUnavailable
 from workflows.agent import AgentWorkflow
+from workflows.payloads import data_converter
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
 """Where `temporal server start-dev` and `endstop dev` listen."""
@@ -73,7 +73,7 @@ async def connect(config: ClientConnectConfig) -> Client:
     address = config["target_host"]
     try:
         async with asyncio.timeout(CONNECT.total_seconds()):
-            client = await Client.connect(**config, data_converter=pydantic_data_converter, runtime=core_runtime())
+            client = await Client.connect(**config, data_converter=data_converter, runtime=core_runtime())
             await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     except (RuntimeError, ValueError, TimeoutError):  # how the SDK reports a refused connection, a bad address
         raise CannotRun(

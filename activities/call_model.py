@@ -271,6 +271,7 @@ def _spent(attempt: Attempt) -> tuple[dict[str, JsonValue], ...]:
 def _small(reply: ModelReply) -> dict[str, Any]:
     """Without defaults, save the tag that tells the outcomes apart: history holds this for every attempt."""
     written: dict[str, Any] = reply.model_dump(mode="json", exclude_defaults=True)
+    written["conversation"] = reply.conversation.place
     trip = written["trip"]
     trip["outcome"]["outcome"] = reply.trip.outcome.outcome
     if calls := trip["outcome"].get("tool_calls"):

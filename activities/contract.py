@@ -4,7 +4,7 @@ Light on purpose: importing this module loads no provider SDK, no SQL and no HTT
 in the store and is named by reference. Every result is validated again in the workflow, where it arrives as a dict.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -111,12 +111,22 @@ class Progress(Frozen):
         return Usage(input_tokens=tokens_in, output_tokens=tokens_out, cost_usd=usd, estimated=True)
 
 
-class ModelReply(Frozen):
-    """Result of `call_model`."""
+class Grown(Frozen):
+    """A result that names a conversation by its place alone: its id is the one that was sent."""
+
+    conversation: Conversation
+
+    @classmethod
+    def read(cls, raw: Any, sent: Conversation) -> Self:  # noqa: ANN401 - as it arrives
+        """Return the result of an activity that was sent this conversation. Raises ValidationError."""
+        done = cls.model_validate(raw)
+        return done.model_copy(update={"conversation": done.conversation.within(sent)})
+
+
+class ModelReply(Grown):
+    """Result of `call_model`. Its conversation has the answer where one came, else is as it was."""
 
     trip: Trip
-    conversation: Conversation
-    """With the answer appended where one came, else as it was."""
 
 
 class RunTool(Frozen):
@@ -130,12 +140,10 @@ class RunTool(Frozen):
     workspace: str = ""
 
 
-class ToolDone(Frozen):
-    """Result of `run_tool`: the result is in the store as message `answer.length + index`."""
+class ToolDone(Grown):
+    """Result of `run_tool`: what the tool said is message `answer.length + index`, the last of its conversation."""
 
     outcome: ToolOutcome
-    conversation: Conversation
-    """The conversation up to and with this result."""
 
 
 class RunGate(Frozen):

@@ -5,7 +5,7 @@ result (`run_tool`). The message is bounded whatever a gate wrote; the whole out
 """
 
 import asyncio
-from typing import Any, Final, Protocol, assert_never
+from typing import Final, Protocol, assert_never
 
 import pydantic_core
 from temporalio import activity
@@ -39,15 +39,18 @@ class NoteWriter:
         self._store = store
 
     @activity.defn(name=APPEND)
-    async def append(self, request: Append) -> dict[str, Any]:
-        """Return the conversation with the notes as its last message. The same notes at the same head append once."""
+    async def append(self, request: Append) -> str:
+        """Return the conversation's place with the notes as its last message.
+
+        The same notes at the same head append once.
+        """
         agent = AgentSpec.model_validate_json(await self._store.get(request.agent_ref))
         run = request.conversation.id
         said = [await self._said(note, agent, run) for note in request.notes]
         key = f"notes:{digest(pydantic_core.to_json(request.notes))}"
         message = user_message("\n\n".join(said), await self._files(request, agent))
         stored = await self._store.append(request.conversation, key, message)
-        return stored.conversation.model_dump(mode="json")
+        return stored.conversation.place
 
     async def _files(self, request: Append, agent: AgentSpec) -> list[NamedFile]:
         """The files of a stage that begins; they come with the words that say so."""

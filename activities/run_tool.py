@@ -52,7 +52,7 @@ class ToolRunner:
         """
         async with heartbeats(lambda: {"phase": "tool"}):
             done = await self._tool_done(request)
-        return done.model_dump(mode="json")
+        return {"outcome": done.outcome.model_dump(mode="json"), "conversation": done.conversation.place}
 
     async def _tool_done(self, request: RunTool) -> ToolDone:
         began = time.monotonic()

@@ -20,9 +20,9 @@ from typing import Any, Final
 from uuid import uuid4
 
 from temporalio.client import Client, WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from commands.server import DevServer, free_port, running
+from workflows.payloads import data_converter
 
 ROOT: Final = Path(__file__).parent.parent
 TOOL_BYTES: Final = 2_000
@@ -65,7 +65,7 @@ async def rig(*turns: int) -> AsyncIterator[Rig]:
             )
             os.environ["TEMPORAL_ADDRESS"] = server.address
             worker, _ = await begun(closing, folder, str(ROOT / "worker.py"), ready="worker.ready")
-            client = await Client.connect(server.address, data_converter=pydantic_data_converter)
+            client = await Client.connect(server.address, data_converter=data_converter)
             yield Rig(client=client, worker=worker)
 
 

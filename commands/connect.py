@@ -70,12 +70,13 @@ def connection(where: Where) -> "ClientConnectConfig":
 async def connect(where: Where) -> "Client":
     """Connect, or refuse in one line that says where no server answered."""
     from temporalio.client import Client
-    from temporalio.contrib.pydantic import pydantic_data_converter
+
+    from workflows.payloads import data_converter
 
     found = connection(where)
     try:
         async with asyncio.timeout(CONNECT_S):
-            return await Client.connect(**found, data_converter=pydantic_data_converter)
+            return await Client.connect(**found, data_converter=data_converter)
     except (RuntimeError, ValueError, TimeoutError) as error:  # how the SDK reports a refused connection
         address = found["target_host"]
         raise Refused(

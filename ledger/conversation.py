@@ -14,7 +14,7 @@ from ledger.model import Frozen
 class Conversation(Frozen):
     """A reference to a transcript: the first `length` messages of the chain that ends in `head`.
 
-    Written as `id/length/head`: it stands in history several times a turn.
+    Written as `id/length/head`: it stands in history several times a turn. A result leaves the id out (`place`).
     """
 
     id: str
@@ -26,12 +26,26 @@ class Conversation(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _from_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the wire holds
-        parts = value.split("/") if isinstance(value, str) else []
-        return dict(zip(("id", "length", "head"), parts, strict=True)) if len(parts) == len(cls.model_fields) else value
+        match value.split("/") if isinstance(value, str) else []:
+            case [identity, length, head]:
+                return {"id": identity, "length": length, "head": head}
+            case [length, head]:
+                return {"id": "", "length": length, "head": head}
+            case _:
+                return value
 
     @model_serializer
     def _as_text(self) -> str:
-        return f"{self.id}/{self.length}/{self.head}"
+        return f"{self.id}/{self.place}"
+
+    @property
+    def place(self) -> str:
+        """How a result names the conversation to whoever sent its id: `length/head`."""
+        return f"{self.length}/{self.head}"
+
+    def within(self, sent: "Conversation") -> "Conversation":
+        """What a result named by its place alone, as the conversation that it was sent."""
+        return self.model_copy(update={"id": sent.id})
 
 
 def digest(content: bytes) -> str:

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from commands.server import DevServer, free_port, running
+from workflows.payloads import data_converter
 
 
 @pytest.fixture(scope="session")
@@ -19,4 +19,4 @@ async def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
 
 @pytest.fixture
 async def client(temporal_server: str) -> Client:
-    return await Client.connect(temporal_server, data_converter=pydantic_data_converter)
+    return await Client.connect(temporal_server, data_converter=data_converter)

@@ -332,7 +332,7 @@ def test_neither_task_nor_guidance_nor_key_is_in_history_or_journal(story: Story
 def test_history_stays_under_three_kilobytes_a_turn(story: Story, stage: Stage) -> None:
     events = stage.ask("story", lambda handle: handle.fetch_history()).events
     (turns,) = re.findall(r"turn (\d+)", story["shown"].out)[:1]
-    assert sum(event.ByteSize() for event in events) / int(turns) <= 3 * 1_024
+    assert sum(event.ByteSize() for event in events) / int(turns) <= 3_000
 
 
 def test_an_attempt_in_flight_at_termination_is_shown_as_unknown(stage: Stage) -> None:

@@ -20,7 +20,7 @@ with workflow.unsafe.imports_passed_through():
     from ledger.journal import RefusedRecord, RunRecord
     from ledger.ledger import Ledger, Moment, Refusal, Step, decide, direct, halt, resolve
     from ledger.outcomes import Began, Fact, ToolsRan, Trip
-    from workflows.carried import NOTHING, Carried, RunInput, read_input
+    from workflows.carried import Carried, RunInput, read_input
     from workflows.carrying_out import append, call_model, prepare, read_answer, run_gates, run_tools
     from workflows.inbound import read_message
     from workflows.messages import (
@@ -46,7 +46,7 @@ class AgentWorkflow:
     """Runs one agent until it ends in an answer, or waits in front of a person with a typed question."""
 
     @workflow.init
-    def __init__(self, sent: RawValue = NOTHING) -> None:  # noqa: ARG002 - Temporal passes what the starter sent
+    def __init__(self, *sent: Any) -> None:  # noqa: ANN401, ARG002 - Temporal passes what the starter sent
         self._ledger = Ledger()
         self._prepared: Prepared | None = None
         self._conversation = Conversation(id="")
@@ -57,7 +57,7 @@ class AgentWorkflow:
         self._in_flight: asyncio.Task[Any] | None = None
 
     @workflow.run
-    async def run(self, sent: RawValue = NOTHING) -> dict[str, Any]:
+    async def run(self, *sent: Any) -> dict[str, Any]:  # noqa: ANN401 - validated by `read_input`
         """Run an agent: `{"agent": {...}, "task": "..."}`. Returns a `RunResult`."""
         await self._begin(read_input(sent))
         while not isinstance(self._ledger.doing, Finish):

@@ -3,9 +3,6 @@
 from typing import Any
 
 from pydantic import ValidationError
-from temporalio import workflow
-from temporalio.api.common.v1 import Payload
-from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from activities.contract import INVALID_SPEC, Prepared
@@ -13,6 +10,7 @@ from ledger.conversation import Conversation
 from ledger.model import Frozen
 from ledger.reading import one_line
 from ledger.state import Ledger
+from workflows.payloads import Unreadable
 
 
 class Carried(Frozen):
@@ -36,26 +34,23 @@ class RunInput(Frozen):
     """Set by the run itself when it continues as new."""
 
 
-NOTHING = RawValue(Payload())
-"""What a start without an argument gives."""
 EXPECTED = 'start with {"agent": {...}, "task": "..."}'
 
 
-def read_input(sent: RawValue) -> RunInput:
-    """The run's input, or the one error that ends it: InvalidSpec, not retried.
-
-    It comes undecoded: what Temporal cannot decode for us fails the workflow task for ever (FAULTS S9).
-    """
-    if sent is NOTHING:
-        return RunInput()
-    try:
-        spec = workflow.payload_converter().from_payload(sent.payload)
-    except (ValueError, RecursionError):  # pydantic's and json's errors are ValueErrors
-        raise _invalid("input: is not JSON that can be read, or is nested too deeply") from None
-    try:
-        return RunInput.model_validate(spec if spec is not None else {})
-    except ValidationError as error:
-        raise _invalid(one_line(error, "input")) from None
+def read_input(sent: tuple[Any, ...]) -> RunInput:
+    """The run's input, or the one error that ends it: InvalidSpec, not retried."""
+    match sent:
+        case () | (None,):
+            return RunInput()
+        case (Unreadable(),):
+            raise _invalid("input: is not JSON that can be read, or is nested too deeply")
+        case (spec,):
+            try:
+                return RunInput.model_validate(spec)
+            except ValidationError as error:
+                raise _invalid(one_line(error, "input")) from None
+        case _:
+            raise _invalid(f"input: got {len(sent)} arguments where one is expected")
 
 
 def _invalid(text: str) -> ApplicationError:

@@ -84,7 +84,7 @@ async def prepare(order: Prepare) -> Prepared:
 async def append(prepared: Prepared, notes: tuple[Note, ...], conversation: Conversation) -> Conversation:
     """Append notes to the conversation."""
     order = Append(conversation=conversation, agent_ref=prepared.agent_ref, files_ref=prepared.files_ref, notes=notes)
-    return Conversation.model_validate(await _local(APPEND, order))
+    return Conversation.model_validate(await _local(APPEND, order)).within(conversation)
 
 
 async def write_journal(order: WriteJournal) -> None:
@@ -132,7 +132,7 @@ async def call_model(
     except ActivityError as error:
         return _lost_trip(error, int((workflow.time() - began) * 1000)), conversation
     try:
-        reply = ModelReply.model_validate(raw)
+        reply = ModelReply.read(raw, conversation)
     except ValidationError:
         return _refused(FailureKind.BAD_OUTPUT, "invalid_result", unknown=True), conversation
     return reply.trip, reply.conversation
@@ -178,7 +178,7 @@ async def _run_tool(
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             summary=f"turn {turn} · {name}",
         )
-        done = ToolDone.model_validate(raw)
+        done = ToolDone.read(raw, answer)
     except (ActivityError, ValidationError) as error:
         status = "no_workspace" if _never_started(error) else "lost"
         return ToolOutcome.model_validate({"index": call.index, "name": call.name, "status": status}), None

@@ -78,9 +78,10 @@ class Bench:
 
     async def ask(self, attempt: str = "1.1.1", **changes) -> ModelReply:
         """One attempt, as the workflow gets it back."""
-        result = await self.env.run(self.caller.call_model, self.call(attempt, **changes))
+        call = self.call(attempt, **changes)
+        result = await self.env.run(self.caller.call_model, call)
         self.results.append(result)
-        return ModelReply.model_validate(result)
+        return ModelReply.read(result, call.conversation)
 
     async def trip(self, attempt: str = "1.1.1", **changes) -> Trip:
         return (await self.ask(attempt, **changes)).trip

@@ -89,7 +89,7 @@ class Desk:
             "deadline_s": 30,
         }
         call = ModelCall.model_validate(asked | changes)
-        return ModelReply.model_validate(await ActivityEnvironment().run(self.caller.call_model, call))
+        return ModelReply.read(await ActivityEnvironment().run(self.caller.call_model, call), conversation)
 
     @property
     def uploads(self) -> list[str]:

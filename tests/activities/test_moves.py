@@ -70,7 +70,7 @@ class Road:
             conversation=conversation,
             deadline_s=30,
         )
-        reply = ModelReply.model_validate(await ActivityEnvironment().run(self.caller.call_model, call))
+        reply = ModelReply.read(await ActivityEnvironment().run(self.caller.call_model, call), conversation)
         if reply.trip.outcome.outcome == "refused":
             said = (await self.store.get_details(conversation.id)).get(call.attempt)
             pytest.fail(f"{api} refused at step {number}: {reply.trip.outcome.failure.rule}: {said}")

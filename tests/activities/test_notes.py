@@ -62,7 +62,7 @@ async def append(store, started):
     async def append_notes(*notes, to=started):
         request = Append(conversation=to, agent_ref=agent_ref, files_ref=files_ref, notes=notes)
         done = await ActivityEnvironment().run(NoteWriter(store).append, request)
-        return Conversation.model_validate(done)
+        return Conversation.model_validate(done).within(to)
 
     return append_notes
 

@@ -61,7 +61,7 @@ async def run(store, workspaces):
         runner = ToolRunner(store, workspaces, tools)
         call = ToolRequest(index=index, name=name)
         request = RunTool(call=call, agent_ref=agent_ref, stage=0, answer=answer, workspace="app")
-        return ToolDone.model_validate(await ActivityEnvironment().run(runner.run_tool, request))
+        return ToolDone.read(await ActivityEnvironment().run(runner.run_tool, request), answer)
 
     return run_tool
 

@@ -9,13 +9,13 @@ from typing import Any
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionRequest
 from temporalio.client import WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
 from ledger.interventions import ACCEPTS, NeedsHuman
 from simulator.log import Received
 from tests.faults.conftest import Stage
 from workflows.agent import AgentWorkflow
+from workflows.payloads import data_converter
 
 ENDED = {"completed", "stopped"}
 ASKS = set(ACCEPTS) - {NeedsHuman.model_fields["label"].default}
@@ -92,5 +92,5 @@ async def no_workflow_task_failed(stage: Stage, run: WorkflowHandle) -> None:
 
 async def its_history_replays(run: WorkflowHandle) -> None:
     """I8."""
-    replayer = Replayer(workflows=[AgentWorkflow], data_converter=pydantic_data_converter)
+    replayer = Replayer(workflows=[AgentWorkflow], data_converter=data_converter)
     await replayer.replay_workflow(await run.fetch_history())

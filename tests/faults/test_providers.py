@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from temporalio.client import Client, WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from commands.server import free_port
 from simulator.script import Script
 from tests.faults.conftest import Stage, eventually, staged
 from tests.faults.invariants import invariants_hold, requests_of
+from workflows.payloads import data_converter
 
 KEY = "key-marker-0815"
 FIRST, SECOND = "openai:gpt-5", "anthropic:claude-x"
@@ -97,7 +97,7 @@ UNREACHABLE = (
 @pytest.fixture(scope="module")
 async def act(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     """One worker for all tests of this module; two of its providers cannot be reached at all."""
-    client = await Client.connect(temporal_server, data_converter=pydantic_data_converter)
+    client = await Client.connect(temporal_server, data_converter=data_converter)
     folder = tmp_path_factory.mktemp("providers")
     async with staged(client, temporal_server, folder, {}, UNREACHABLE) as stage:
         yield stage

@@ -20,12 +20,12 @@ import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.common import RawValue
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
 
 from simulator.script import Script
 from tests.faults.conftest import ROOT, TEXT, Stage, eventually, staged
 from tests.faults.invariants import invariants_hold, no_workflow_task_failed, requests_of
+from workflows.payloads import data_converter
 
 MODELS = ["openai:gpt-5"]
 AGENT = {"models": MODELS}
@@ -41,7 +41,7 @@ LEVELS = 100_000
 
 @pytest.fixture(scope="module")
 async def act(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    client = await Client.connect(temporal_server, data_converter=pydantic_data_converter)
+    client = await Client.connect(temporal_server, data_converter=data_converter)
     folder = tmp_path_factory.mktemp("security")
     (folder / "notes").mkdir()
     (folder / "notes" / "inside.txt").write_text("inside\n")
@@ -208,6 +208,11 @@ STARTS: dict[str, list[Any]] = {
     "a little less deep": [nested(b'{"task": "x", "agent": ', b"}", 190)],
     "half an object": [RawValue(Payload(metadata={"encoding": b"json/plain"}, data=b'{"agent": {'))],
     "nothing at all": [RawValue(Payload(metadata={"encoding": b"json/plain"}, data=b""))],
+    "two arguments": [{"agent": AGENT, "task": "x"}, "once more"],
+    "two that cannot be read": [nested(b"", b""), nested(b"", b"")],
+    "bytes": [b"agent"],
+    "an encoding that nobody knows": [RawValue(Payload(metadata={"encoding": b"binary/secret"}, data=b"{}"))],
+    "no encoding": [RawValue(Payload(data=b"{}"))],
 }
 
 
@@ -230,6 +235,7 @@ async def test_messages_nested_without_end_change_nothing_and_the_run_goes_on(ac
     await run.signal("intervene", nested(b"", b""))
     await run.signal("intervene", nested(b'{"answer": "retry", "text": ', b"}"))
     await run.signal("no-such-signal", nested(b"", b""))
+    await run.signal("intervene", RawValue(Payload(metadata={"encoding": b"binary/secret"}, data=b"retry")))
     with pytest.raises(WorkflowUpdateFailedError):
         await run.execute_update("answer", nested(b'{"answer": ', b"}"))
     assert await run.query("intervention") == asked

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from temporalio.client import WorkflowFailureError, WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 from ledger.failures import FailureKind
@@ -19,6 +18,7 @@ from ledger.outcomes import Passed
 from tests.workflows.conftest import Stage
 from tests.workflows.scripted import World, answered, failing, plan, refused
 from tests.workflows.test_trips import until_cancelled
+from workflows.payloads import data_converter
 
 HERE = Path(__file__).parent
 Act = Callable[[Stage, WorkflowHandle], Awaitable[Any]]
@@ -78,7 +78,7 @@ async def record(name: str, world: World, act: Act) -> None:
     """Play one run on the time-skipping server and keep its history."""
     binary = str(Path(sysconfig.get_path("scripts")) / "temporal-test-server")
     async with await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=binary, data_converter=pydantic_data_converter
+        test_server_existing_path=binary, data_converter=data_converter
     ) as env:
         stage = Stage(env, world)
         async with stage.worker():

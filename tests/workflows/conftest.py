@@ -7,12 +7,12 @@ from uuid import uuid4
 
 import pytest
 from temporalio.client import WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tests.workflows.scripted import World
 from workflows.agent import AgentWorkflow
+from workflows.payloads import data_converter
 
 AGENT = {"models": ["openai:first", "anthropic:second"]}
 
@@ -21,7 +21,7 @@ AGENT = {"models": ["openai:first", "anthropic:second"]}
 async def env() -> AsyncIterator[WorkflowEnvironment]:
     binary = str(Path(sysconfig.get_path("scripts")) / "temporal-test-server")
     async with await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=binary, data_converter=pydantic_data_converter
+        test_server_existing_path=binary, data_converter=data_converter
     ) as started:
         yield started
 

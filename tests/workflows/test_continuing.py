@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from temporalio.client import WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
@@ -15,6 +14,7 @@ from ledger.outcomes import Passed
 from tests.faults.conftest import eventually
 from tests.workflows.scripted import World, answered, failing, plan
 from workflows.agent import AgentWorkflow
+from workflows.payloads import data_converter
 
 AGENT = {"agent": {"models": ["openai:first"]}, "task": "x"}
 
@@ -25,7 +25,7 @@ async def restless() -> AsyncIterator[WorkflowEnvironment]:
     binary = str(Path(sysconfig.get_path("scripts")) / "temporal")
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=binary,
-        data_converter=pydantic_data_converter,
+        data_converter=data_converter,
         dev_server_extra_args=["--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=40"],
     ) as env:
         yield env

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
 from ledger import calls
 from workflows import carrying_out
 from workflows.agent import AgentWorkflow
+from workflows.payloads import data_converter
 
 HISTORIES = sorted((Path(__file__).parent.parent / "histories").glob("*.json"))
 
@@ -20,7 +20,7 @@ def history(path: Path) -> WorkflowHistory:
 
 
 async def replay(path: Path) -> None:
-    replayer = Replayer(workflows=[AgentWorkflow], data_converter=pydantic_data_converter)
+    replayer = Replayer(workflows=[AgentWorkflow], data_converter=data_converter)
     await replayer.replay_workflow(history(path))
 
 
