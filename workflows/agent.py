@@ -21,7 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from ledger.ledger import Ledger, Moment, Refusal, Step, decide, direct, halt, resolve
     from ledger.outcomes import Began, Fact, ToolsRan, Trip
     from workflows.carried import Carried, RunInput, read_input
-    from workflows.carrying_out import append, call_model, prepare, read_answer, run_gates, run_tools
+    from workflows.carrying_out import append, call_model, prepare, read_answer
     from workflows.inbound import read_message
     from workflows.messages import (
         QUERY_INTERVENTION,
@@ -31,11 +31,12 @@ with workflow.unsafe.imports_passed_through():
         SIGNAL_INTERVENE,
         UPDATE_ANSWER,
         Asked,
-        RunResult,
         Status,
     )
     from workflows.notebook import Notebook
-    from workflows.showing import Display, asked_of, event, ledger_of, run_status, status_of
+    from workflows.running_gates import run_gates
+    from workflows.running_tools import run_tools
+    from workflows.showing import Display, asked_of, event, ledger_of, result_of, run_status, status_of
     from workflows.waiting import wait_for_person, wait_until
 
 Landed = TypeVar("Landed")
@@ -216,14 +217,7 @@ class AgentWorkflow:
         answer = None
         if self._started().inline and decision.status == "completed":
             answer = await read_answer(self._conversation)
-        return RunResult(
-            status=decision.status,
-            answer=answer,
-            conversation=self._conversation,
-            by=decision.by,
-            why=decision.why,
-            turns=self._ledger.turn.number,
-        ).model_dump(mode="json")
+        return result_of(decision, answer, self._conversation, self._ledger.turn.number)
 
     # ---- words and steps
 

@@ -4,7 +4,6 @@ Nothing is decided here. A failure of the activity itself becomes a fact like an
 the run. Temporal's own retries are off for provider calls: the ledger alone retries.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from datetime import timedelta
@@ -26,28 +25,22 @@ from activities.contract import (
     CALL_MODEL,
     PREPARE,
     READ_ANSWER,
-    RUN_GATE,
-    RUN_TOOL,
     WRITE_JOURNAL,
     Append,
-    GateDone,
     ModelCall,
     ModelReply,
     Prepare,
     Prepared,
     Progress,
     ReadAnswer,
-    RunGate,
-    RunTool,
-    ToolDone,
     WriteJournal,
 )
 from ledger.conversation import Conversation
-from ledger.decisions import CallModel, RunGates, RunTools
+from ledger.decisions import CallModel
 from ledger.failures import Failure, FailureKind
 from ledger.model import Frozen
 from ledger.notes import Note
-from ledger.outcomes import Broken, GateReport, GatesRan, Refused, ToolOutcome, ToolRequest, ToolsRan, Trip, Usage
+from ledger.outcomes import Refused, Trip, Usage
 
 RECORD_VERSION = "1"
 """Version of the records; part of every activity's id, so that a replay notices a ledger that decides otherwise."""
@@ -55,9 +48,6 @@ HEARTBEAT_TIMEOUT = timedelta(seconds=6)
 """Four missed heartbeats of 1.5 s."""
 ANSWERING_SLACK = timedelta(seconds=30)
 """What an attempt may take beyond its own deadline before Temporal calls it off."""
-GATE_LIMIT = timedelta(hours=25)
-"""Beyond the longest time an operator may declare for a gate (24 h); a dead worker shows by its heartbeat."""
-TOOL_LIMIT = timedelta(minutes=10)
 PICKUP = timedelta(seconds=60)
 """How long a tool or a gate waits for the worker that holds the workspace."""
 LOCAL_LIMIT = timedelta(seconds=30)
@@ -138,76 +128,6 @@ async def call_model(
     return reply.trip, reply.conversation
 
 
-async def run_tools(
-    prepared: Prepared, decision: RunTools, stage: int, answer: Conversation
-) -> tuple[ToolsRan, Conversation]:
-    """All calls of one answer, in parallel; the results stand in the conversation in the order of the calls.
-
-    Where one could not be carried out the conversation stays as it was: the round is carried out again.
-    """
-    calls = (_run_tool(prepared, call, decision.turn, stage, answer) for call in decision.calls)
-    done = await asyncio.gather(*calls)
-    ran = ToolsRan(attempt_id=decision.attempt_id, results=tuple(outcome for outcome, _ in done))
-    after = [conversation for _, conversation in done if conversation]
-    return ran, after[-1] if len(after) == len(done) else answer
-
-
-async def run_gates(prepared: Prepared, decision: RunGates, conversation: Conversation) -> GatesRan:
-    """All gates, in parallel."""
-    gates = (_run_gate(prepared, gate, seq, conversation) for gate, seq in decision.gates)
-    return GatesRan(reports=tuple(await asyncio.gather(*gates)))
-
-
-async def _run_tool(
-    prepared: Prepared, call: ToolRequest, turn: int, stage: int, answer: Conversation
-) -> tuple[ToolOutcome, Conversation | None]:
-    """One tool call, on the worker that holds the workspace. All tools here are idempotent: Temporal may retry them."""
-    order = RunTool(call=call, agent_ref=prepared.agent_ref, stage=stage, answer=answer, workspace=prepared.workspace)
-    name = call.name or "unknown tool"
-    try:
-        raw: Any = await workflow.execute_activity(
-            RUN_TOOL,
-            order.model_dump(mode="json", exclude_defaults=True),
-            activity_id=decision_id(f"{turn}.tool.{call.index}", "run_tool", call.name),
-            task_queue=prepared.workspace_queue or None,
-            result_type=dict,
-            schedule_to_start_timeout=PICKUP,
-            start_to_close_timeout=TOOL_LIMIT,
-            heartbeat_timeout=HEARTBEAT_TIMEOUT,
-            retry_policy=IDEMPOTENT,
-            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            summary=f"turn {turn} · {name}",
-        )
-        done = ToolDone.read(raw, answer)
-    except (ActivityError, ValidationError) as error:
-        status = "no_workspace" if _never_started(error) else "lost"
-        return ToolOutcome.model_validate({"index": call.index, "name": call.name, "status": status}), None
-    return done.outcome, done.conversation
-
-
-async def _run_gate(prepared: Prepared, gate: str, seq: int, conversation: Conversation) -> GateReport:
-    """One gate, on the worker that holds the workspace. A gate that cannot run is broken, which is no failure."""
-    order = RunGate(gate=gate, seq=seq, run=conversation.id, workspace=prepared.workspace)
-    try:
-        raw: Any = await workflow.execute_activity(
-            RUN_GATE,
-            order.model_dump(mode="json", exclude_defaults=True),
-            activity_id=decision_id(f"gate.{seq}", "run_gate", gate),
-            task_queue=prepared.workspace_queue or None,
-            result_type=dict,
-            schedule_to_start_timeout=PICKUP,
-            start_to_close_timeout=GATE_LIMIT,
-            heartbeat_timeout=HEARTBEAT_TIMEOUT,
-            retry_policy=IDEMPOTENT,
-            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            summary=f"gate {gate} · report {seq}",
-        )
-        done = GateDone.model_validate(raw)
-    except (ActivityError, ValidationError):
-        return GateReport(gate=gate, seq=seq, verdict=Broken())
-    return GateReport(gate=gate, seq=seq, verdict=done.verdict, duration_ms=done.duration_ms)
-
-
 async def _local(name: str, order: Frozen) -> Any:  # noqa: ANN401 - validated by the caller
     """Cheap and idempotent work beside the workflow: one event instead of six, retried until it succeeds."""
     return await workflow.execute_local_activity(
@@ -248,8 +168,3 @@ def _refused(
 ) -> Trip:
     failure = Failure.of(kind, rule=f"temporal.{rule}", outcome_unknown=unknown)
     return Trip(outcome=Refused(failure=failure), duration_ms=duration_ms, usage=usage)
-
-
-def _never_started(error: Exception) -> bool:
-    cause = error.cause if isinstance(error, ActivityError) else None
-    return isinstance(cause, TimeoutError) and cause.type is TimeoutType.SCHEDULE_TO_START

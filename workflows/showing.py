@@ -12,7 +12,7 @@ from ledger.conversation import Conversation
 from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, RunTools, Wait
 from ledger.interventions import Open, Question
 from ledger.state import Ledger, Step
-from workflows.messages import Asked, RunStatus, Status
+from workflows.messages import Asked, RunResult, RunStatus, Status
 
 MAX_DETAILS = 4_000
 """Bytes of Current Details that the server keeps."""
@@ -144,6 +144,19 @@ def asked_of(opened: Open) -> Asked:
         answers=opened.answers,
         at=opened.at,
     )
+
+
+def result_of(ended: Finish, answer: str | None, conversation: Conversation, turns: int) -> dict[str, Any]:
+    """The `RunResult` of a run that completed or was stopped."""
+    result = RunResult(
+        status="stopped" if ended.status == "stopped" else "completed",
+        answer=answer,
+        conversation=conversation,
+        by=ended.by,
+        why=ended.why,
+        turns=turns,
+    )
+    return result.model_dump(mode="json")
 
 
 def event(step: Step) -> dict[str, str | int]:
