@@ -205,6 +205,23 @@ def classify(*, file: str, output: str, settings: Path | None) -> int:
 
 
 @main.command()
+@click.argument("file", default="-")
+@click.option("--root", default="", help="The checkout's folder, cut off paths.")
+@click.option("--exit-code", type=int, default=1, show_default=True, help="The tool's exit code.")
+@click.option("--at", help="When it ran (RFC 3339 or unix seconds): times close to it are masked.")
+@click.option("--jsonl", is_flag=True, help="FILE holds lines of {output, rc, root, at}; answer each with a line.")
+@OUTPUT_FLAG
+def fingerprint(*, file: str, output: str, jsonl: bool, **known: Any) -> int:  # noqa: ANN401 - the flags above
+    """Show the identity of a failing tool's output in FILE (- is standard input), and the items it is made of."""
+    from commands.fingerprint import known_of, tell, tell_each
+
+    if jsonl:
+        return 0 if tell_each(file, known_of(**known)) else 2
+    tell(file, known_of(**known), as_json=output == "json")
+    return 0
+
+
+@main.command()
 @click.option("--port", type=click.IntRange(0, 65_535), default=8234, show_default=True, help="0: any free one.")
 @setup_flags
 def inbox(*, setup: Setup, port: int) -> int:

@@ -5,7 +5,6 @@ server, store or key is needed. A line that cannot be used is a BadInput that na
 """
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from typing import Any, Final
 import click
 from pydantic import ValidationError
 
+from commands.given_file import called, mended, parsed, whole
 from commands.opening import settings_from
 from commands.refusals import BadInput
 from commands.tables import plain, print_json_line, table
@@ -22,7 +22,6 @@ from ledger.reading import one_line
 
 MAX_BYTES: Final = 256 * 2**20
 """Of all cases together; they are held in memory."""
-STANDARD_INPUT: Final = "-"
 
 _READ: Final = tuple(Observation.model_fields)
 _TELLING: Final = frozenset({"status", "headers", "body", "transport"})
@@ -71,7 +70,7 @@ def tell(file: str, settings: Path | None, *, as_json: bool) -> None:
 
 def cases(file: str) -> list[Case]:
     """Read one JSON object, over as many lines as it takes, or JSON lines. BadInput: file, line, what was expected."""
-    where = "standard input" if file == STANDARD_INPUT else file
+    where = called(file)
     text = _text(file, where)
     found = [_case(value, line, where) for line, value in _values(text, where)]
     if not found:
@@ -128,41 +127,24 @@ def _verdict(case: Case, rows: Sequence[Row]) -> Verdict:
 
 def _text(file: str, where: str) -> str:
     try:
-        if file == STANDARD_INPUT:
-            content = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with Path(file).open("rb") as opened:
-                content = opened.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise BadInput(f"{where}: cannot be read ({error.strerror}); name a file, or - for standard input") from None
-    if len(content) > MAX_BYTES:
-        raise BadInput(f"{where}: is larger than {MAX_BYTES // 2**20} MiB; give fewer cases at a time")
-    try:
-        return content.decode()
+        return whole(file, MAX_BYTES).decode()
     except UnicodeDecodeError:
         raise BadInput(f"{where}: is not UTF-8 text; {_EXPECTED}") from None
 
 
 def _values(text: str, where: str) -> Iterator[tuple[int, Any]]:
     """Line (from 1) and value of each case: of the whole text where that is JSON, else of each line."""
-    found, whole = _parsed(text)
+    found, value = parsed(text)
     if found:
-        yield 1, whole
+        yield 1, value
         return
+    broken_at = value
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     for number, line in lines:
-        found, value = _parsed(line)
+        found, value = parsed(line)
         if not found:  # where not even the first line stands alone, it is one object over several lines
-            raise BadInput(f"{where}: line {whole if number == lines[0][0] else number}: is not JSON; {_EXPECTED}")
+            raise BadInput(f"{where}: line {broken_at if number == lines[0][0] else number}: is not JSON; {_EXPECTED}")
         yield number, value
-
-
-def _parsed(text: str) -> tuple[bool, Any]:
-    """Whether the text is JSON, and its value, else the line at which it stops to be."""
-    try:
-        return True, json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return False, getattr(error, "lineno", 1)
 
 
 def _case(value: Any, line: int, where: str) -> Case:  # noqa: ANN401 - JSON
@@ -184,6 +166,6 @@ def _given(value: Mapping[str, Any]) -> dict[str, Any]:
     match given.get("body"):
         case dict() | list() as kept:
             given["body"] = json.dumps(kept)
-        case str() as text:  # half a character, where a log was cut, is no reason to refuse the rest
-            given["body"] = text.encode(errors="replace").decode()
+        case str() as text:
+            given["body"] = mended(text)
     return given
