@@ -1,4 +1,4 @@
-"""What the operator declares, read from `endstop.toml`: providers, models, gates, workspaces, the store.
+"""What the operator declares, read from `endstop.toml`: providers, models, tools, gates, workspaces, the store.
 
 Here: finding the file, reading it strictly, looking up the keys that it names by variable. Not here: what an agent may
 ask for (`activities/spec.py`), connections to Temporal (its own environment and profiles), anything at import time.
@@ -16,8 +16,10 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from activities.catalog import BUILT_IN
 from activities.contract import TASK_QUEUE
-from activities.declared import CommandGate, Declared, Model, Workspace
+from activities.declared import CommandGate, Declared, Model, SandboxKind, Workspace
+from activities.declared_tools import DeclaredTool, McpServer
 from activities.endpoints import DEFAULTS, ProviderTable, provider_of
 from ledger.agent import Name
 from ledger.model import Frozen
@@ -45,6 +47,13 @@ class Settings(Frozen):
     task_queue: str = TASK_QUEUE
     source: Path | None = None
     """The file it was read from; None: the defaults."""
+
+    @property
+    def private(self) -> tuple[Path, ...]:
+        """What no command may see: the settings, the store, everybody's workspaces."""
+        kept = _SQLITE.fullmatch(self.store_url)
+        store = [Path(kept["path"] + suffix) for suffix in ("", "-wal", "-shm", "-journal")] if kept else []
+        return (*((self.source,) if self.source else ()), *store, self.declared.workspace_root)
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -88,11 +97,22 @@ class _File(Frozen):
     )
     models: dict[str, Model] = Field(default_factory=dict)
     gates: dict[Name, CommandGate] = Field(default_factory=dict)
+    sandbox: SandboxKind = "bubblewrap"
+    tools: dict[Name, DeclaredTool] = Field(default_factory=dict)
+    mcp: dict[Name, McpServer] = Field(default_factory=dict)
     workspaces: dict[Name, Workspace] = Field(default_factory=dict)
     store: _StoreTable = _StoreTable()
     workspace_root: Path = Path(".endstop/workspaces")
     task_queue: Annotated[str, Field(min_length=1, max_length=200)] = TASK_QUEUE
     classify: Annotated[tuple[OwnRow, ...], AfterValidator(without_twins)] = ()
+
+    @model_validator(mode="after")
+    def _no_tool_hides_another(self) -> Self:
+        named = [*self.tools, *(server.known_as(tool) for server in self.mcp.values() for tool in server.tools)]
+        for name in named:
+            if name in BUILT_IN or named.count(name) > 1:
+                raise ValueError(f'two tools would be known as "{name}"; give the declared one another name')
+        return self
 
     @model_validator(mode="after")
     def _models_are_of_declared_providers(self) -> Self:
@@ -139,7 +159,7 @@ def _parsed(source: Path) -> dict[str, Any]:
 
 def _validated(document: dict[str, Any], source: Path) -> _File:
     """Validate strictly, by way of JSON: there a list may become a tuple and text a path, but text never a number."""
-    for table in ("gates", "workspaces"):
+    for table in ("gates", "tools", "mcp", "workspaces"):
         _name_each(document.get(table), f"{source}: {table}")
     try:
         return _File.model_validate_json(json.dumps(document, default=_refuse_date), strict=True)
@@ -174,6 +194,9 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
         providers={name: provider_of(name, table, environ) for name, table in file.providers.items()},
         models=file.models,
         gates=file.gates,
+        sandbox=file.sandbox,
+        tools=file.tools,
+        mcp=file.mcp,
         workspaces={name: Workspace(name=name, source=base / item.source) for name, item in file.workspaces.items()},
         workspace_root=base / file.workspace_root,
         rules=file.classify,

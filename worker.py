@@ -6,9 +6,10 @@ tests use `run_worker` with a client of theirs. Nothing else in the tree constru
 
 import asyncio
 import gc
+import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -22,14 +23,18 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
 from activities.answer import AnswerReader
-from activities.builtin_tools import TOOLS
 from activities.call_model import CallModel
+from activities.catalog import declarations, routes
 from activities.journal import JournalWriter
 from activities.notes import NoteWriter
 from activities.prepare import Preparer, workspace_queue
 from activities.run_gate import GateRunner
 from activities.run_tool import ToolRunner
+from activities.sandbox import Sandbox, SandboxUnusable, check, found
 from activities.search_attributes import ensure_search_attributes, existing_search_attributes
+from activities.tool import Tool
+from activities.toolbox import open_tools
+from activities.tools_elsewhere import ElsewhereTools
 from activities.workspace import Workspaces
 from ledger.classify import rows_with
 from logs import configure_logging, core_runtime
@@ -96,7 +101,7 @@ async def run_worker(
 ) -> None:
     """Run until `stop` is set or the task is cancelled; then let what is in flight end, `GRACE` at most.
 
-    `ready` is set once it polls. Raises `StoreUnavailable`, and the worker's own fatal error.
+    `ready` is set once it polls. Raises `StoreUnavailable`, `CannotRun`, and the worker's own fatal error.
     """
     stop = stop or asyncio.Event()
     async with assembled(settings, client) as (shared, local), shared, local:
@@ -114,14 +119,15 @@ async def run_worker(
 @asynccontextmanager
 async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[Worker, Worker]]:
     """Workers that only need to be run; what they use is open, and is closed after them."""
+    sandbox = await sandbox_for(settings)
     store = await Store.open(settings.store_url)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)
-        tools = {name: tool.declaration for name, tool in TOOLS.items()}
+        tools = await closing.enter_async_context(open_tools(settings.declared))
         call_model = CallModel(
             store,
             settings.declared.providers,
-            tools,
+            declarations(settings.declared, tools),
             models=settings.declared.models,
             rows=rows_with(settings.declared.rules),
         )
@@ -129,7 +135,26 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
         await call_model.warm()
         settle_memory()
         await ensure_search_attributes(client)
-        yield build_workers(settings, client, store, call_model)
+        yield build_workers(settings, client, store, call_model, tools, sandbox)
+
+
+async def sandbox_for(settings: Settings) -> Sandbox | None:
+    """What is around the commands of gates, tried once; None: there are none, or the operator wants none.
+
+    `CannotRun`: it is wanted and does not work here. Going on without one is never decided for the operator.
+    """
+    declared = settings.declared
+    if not declared.gates:
+        return None
+    if declared.sandbox == "none":
+        _log.warning("worker.no_sandbox", gates=len(declared.gates))
+        return None
+    try:
+        sandbox = found(settings.private)
+        await check(sandbox)
+    except SandboxUnusable as unusable:
+        raise CannotRun(str(unusable)) from None
+    return sandbox
 
 
 def settle_memory() -> None:
@@ -142,7 +167,14 @@ def settle_memory() -> None:
     gc.freeze()
 
 
-def build_workers(settings: Settings, client: Client, store: Store, call_model: CallModel) -> tuple[Worker, Worker]:
+def build_workers(
+    settings: Settings,
+    client: Client,
+    store: Store,
+    call_model: CallModel,
+    tools: Mapping[str, Tool],
+    sandbox: Sandbox | None,
+) -> tuple[Worker, Worker]:
     """The worker of the shared task queue, and the one of this machine's workspaces."""
     declared = settings.declared
     workspaces = Workspaces(declared.workspace_root, declared.workspaces)
@@ -151,17 +183,23 @@ def build_workers(settings: Settings, client: Client, store: Store, call_model: 
         store=store,
         declared=declared,
         workspaces=workspaces,
-        tools=TOOLS,
+        tools=routes(declared),
         queue=queue,
         search_attributes=partial(existing_search_attributes, client),
     )
-    in_workspace = (ToolRunner(store, workspaces).run_tool, GateRunner(store, declared.gates, workspaces).run_gate)
+    in_workspace = (
+        ToolRunner(store, workspaces, tools).run_tool,
+        GateRunner(store, declared.gates, workspaces, sandbox=sandbox).run_gate,
+    )
+    elsewhere = ElsewhereTools(store, declarations(declared, tools))
     anywhere = (
         preparer.prepare,
         call_model.call_model,
         NoteWriter(store).append,
         JournalWriter(store).write_journal,
         AnswerReader(store).read_answer,
+        elsewhere.read_arguments,
+        elsewhere.keep_result,
     )
     shared = _worker(client, settings.task_queue, (*anywhere, *in_workspace), workflows=(AgentWorkflow,))
     return shared, _worker(client, queue, in_workspace)
@@ -230,4 +268,6 @@ def _say(line: str, code: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stderr.flush()
+    os._exit(status)  # without finalizing the interpreter: threads of Temporal's now and then abort that

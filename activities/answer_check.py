@@ -6,16 +6,20 @@ So an answer found in the store is judged exactly as a fresh one. Not here: what
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
+from pydantic import JsonValue
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 
-from activities.messages import parse
+from activities.messages import parse, text_of
+from activities.output_schema import misfit
 from activities.pricing import Tariff
+from activities.tool_declaration import Handling
+from activities.tool_requests import tool_requests
 from ledger.model import Frozen
 from ledger.observation import Ended
-from ledger.outcomes import Answered, ToolRequest, Usage
+from ledger.outcomes import Answered, Usage
 
 MAX_CALLS: Final = 128
 """Tool calls of one answer; OpenAI allows as many tools in a request. More would swell the history."""
@@ -43,12 +47,16 @@ class Usable(Frozen):
 class Useless(Frozen):
     ended: Ended
     usage: Usage | None = None
+    why: str = ""
+    """For people, where the answer itself does not tell."""
 
 
-def check(message: bytes, tools: Collection[str], tariff: Tariff) -> Usable | Useless:
+def check(
+    message: bytes, tools: Mapping[str, Handling], tariff: Tariff, output: Mapping[str, JsonValue] | None = None
+) -> Usable | Useless:
     """Judge a stored answer. `tools` are the stage's: a call of another is no failure, it goes back to the model.
 
-    `tariff` is that of the target which gave it.
+    `tariff` is that of the target which gave it, `output` the schema that an answer without calls must fit.
     """
     response = parse(message)
     if not isinstance(response, ModelResponse):
@@ -58,6 +66,8 @@ def check(message: bytes, tools: Collection[str], tariff: Tariff) -> Usable | Us
     fault = _fault(response, word)
     if fault is not None:
         return Useless(ended=fault, usage=usage)
+    if output is not None and not response.tool_calls and (why := misfit(output, text_of(message))):
+        return Useless(ended=Ended.UNUSABLE, usage=usage, why=f"the answer does not fit the output schema: {why}")
     return Usable(answered=_answered(response, word, tools), usage=usage)
 
 
@@ -80,12 +90,9 @@ def _fault(response: ModelResponse, word: str) -> Ended | None:
     return None if has_text and FINISH.get(word) != "tool_call" else Ended.UNUSABLE
 
 
-def _answered(response: ModelResponse, word: str, tools: Collection[str]) -> Answered:
+def _answered(response: ModelResponse, word: str, tools: Mapping[str, Handling]) -> Answered:
     reason = FINISH.get(word, "unknown")
-    calls = tuple(
-        ToolRequest(index=index, name=call.tool_name if call.tool_name in tools else "")
-        for index, call in enumerate(response.tool_calls)
-    )
+    calls = tool_requests(response.tool_calls, tools)
     if calls and reason == "complete":
         reason = "tool_call"  # some servers say `stop` whatever they answer
     stopped_for = (word if _WORD.fullmatch(word) else "other") if reason == "unknown" else None

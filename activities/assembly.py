@@ -26,10 +26,11 @@ from pydantic_ai.tools import ToolDefinition
 
 from activities.adapting import adapted, may_think
 from activities.client import ById, Form, Inline, Request
-from activities.declared import Provider, Thinking, ToolDeclaration
+from activities.declared import Provider, Thinking
 from activities.files import TEXT, NamedFile
 from activities.identity import origin
 from activities.messages import file_at, parse
+from activities.tool_declaration import ToolDeclaration
 
 NO_THINKING: Final[Mapping[str, Any]] = {"thinking": False}
 
@@ -111,7 +112,10 @@ def _thinking(request: Request, level: Thinking, provider: Provider, profile: Mo
 
 
 def parameters(request: Request) -> ModelRequestParameters:
-    """The instructions and tools of a request; an answer may be text or calls as the model likes."""
+    """The instructions and tools of a request; an answer may be text or calls as the model likes.
+
+    How its output schema goes along depends on the target: `output_form`.
+    """
     instructions = [InstructionPart(content=request.instructions)] if request.instructions else []
     return ModelRequestParameters(
         function_tools=[_tool(tool) for tool in request.tools],

@@ -5,10 +5,10 @@ an answer to the model, never an exception. Not here: keeping a path inside the 
 storing a result (`run_tool`).
 """
 
+import asyncio
 import inspect
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeVar
@@ -16,7 +16,8 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from activities.declared import ToolDeclaration
+from activities.tool import Asked, Tool, ToolResult
+from activities.tool_declaration import ToolDeclaration
 from activities.workspace_files import MAX_ENTRIES, FileRefused, WorkspaceFiles
 from ledger.model import Frozen
 from ledger.reading import one_line
@@ -47,22 +48,6 @@ class ListFiles(Frozen):
 
 
 _Asked = TypeVar("_Asked", ReadFile, WriteFile, ListFiles)
-
-
-class ToolResult(Frozen):
-    """What a tool answers the model."""
-
-    text: str
-    failed: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuiltinTool:
-    """A tool: what the model is told, and what a call does."""
-
-    declaration: ToolDeclaration
-    run: Callable[[WorkspaceFiles, str], ToolResult]
-    """Takes the workspace's files and the arguments as JSON text."""
 
 
 def read_file(files: WorkspaceFiles, asked: ReadFile) -> str:
@@ -111,25 +96,32 @@ class _WithoutTitles(GenerateJsonSchema):
         return False
 
 
-def _tool(asked: type[_Asked], does: Callable[[WorkspaceFiles, _Asked], str]) -> BuiltinTool:
-    def run(files: WorkspaceFiles, arguments: str) -> ToolResult:
+def _tool(arguments: type[_Asked], does: Callable[[WorkspaceFiles, _Asked], str]) -> Tool:
+    def result(asked: Asked) -> ToolResult:
+        if asked.folder is None:
+            raise TypeError("a file tool is called with the run's workspace")
         try:
-            return ToolResult(text=does(files, asked.model_validate_json(arguments or "{}")))
+            given = arguments.model_validate_json(asked.arguments or "{}")
+            return ToolResult(text=does(WorkspaceFiles(asked.folder), given))
         except ValidationError as error:
-            return ToolResult(text=one_line(error, f"arguments of {does.__name__}", asked), failed=True)
+            return ToolResult(text=one_line(error, f"arguments of {does.__name__}", arguments), failed=True)
         except FileRefused as refused:
             return ToolResult(text=str(refused), failed=True)
 
-    return BuiltinTool(declaration=_declaration(does.__name__, asked), run=run)
+    async def run(asked: Asked) -> ToolResult:
+        return await asyncio.to_thread(result, asked)
+
+    return Tool(declaration=declaration(does.__name__, arguments), run=run, in_workspace=True)
 
 
-def _declaration(name: str, asked: type[Frozen]) -> ToolDeclaration:
-    schema = asked.model_json_schema(schema_generator=_WithoutTitles)
+def declaration(name: str, arguments: type[Frozen]) -> ToolDeclaration:
+    """Tell a model of a tool whose arguments are this model's fields, and whose use is its docstring."""
+    schema = arguments.model_json_schema(schema_generator=_WithoutTitles)
     parameters = {key: value for key, value in schema.items() if key not in ("title", "description")}
-    return ToolDeclaration(name=name, description=inspect.getdoc(asked) or "", parameters=parameters)
+    return ToolDeclaration(name=name, description=inspect.getdoc(arguments) or "", parameters=parameters)
 
 
-TOOLS: Final[Mapping[str, BuiltinTool]] = MappingProxyType(
+TOOLS: Final[Mapping[str, Tool]] = MappingProxyType(
     {
         tool.declaration.name: tool
         for tool in (_tool(ReadFile, read_file), _tool(WriteFile, write_file), _tool(ListFiles, list_files))

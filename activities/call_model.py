@@ -19,7 +19,7 @@ from activities.attaching import Attacher
 from activities.attempt import Attempt
 from activities.client import ById, Came, Form, ModelClient, NothingCame, Request
 from activities.contract import CALL_MODEL, ModelCall, ModelReply
-from activities.declared import Model, Provider, ToolDeclaration
+from activities.declared import Model, Provider
 from activities.evidence import cancelled, failure_of, no_key, no_provider, not_uploaded
 from activities.exchange import Exchange, Exchanges
 from activities.heartbeat import EVERY_S, heartbeats
@@ -29,6 +29,7 @@ from activities.masking import masked
 from activities.messages import files_of
 from activities.pricing import Tariff
 from activities.quote import Quote, quote
+from activities.tool_declaration import Handling, ToolDeclaration
 from ledger.agent import AgentSpec
 from ledger.classify import ROWS, Row
 from ledger.failures import Failure
@@ -155,6 +156,7 @@ class CallModel:
             max_tokens=stage.limits.max_tokens,
             temperature=stage.limits.temperature,
             thinking=self._models.get(str(call.target), _ANY_MODEL).thinking,
+            output=stage.output,
         )
 
     async def _attached(self, attempt: Attempt, client: ModelClient, request: Request) -> dict[str, Form] | Exchange:
@@ -179,9 +181,9 @@ class CallModel:
         return _refused(attempt, not_uploaded(provider, exchange, at=self._now(), rows=self._rows))
 
     async def _judged(self, attempt: Attempt, request: Request, key: str, message: bytes) -> ModelReply:
-        checked = check(message, _names(request), attempt.tariff)
+        checked = check(message, _handling(request), attempt.tariff, request.output)
         if isinstance(checked, Useless):
-            return await self._failed(attempt, checked.ended, checked.usage)
+            return await self._failed(attempt, checked.ended, checked.usage, checked.why)
         return _answered(attempt, request, await self._stored(attempt, key, message), checked.usage)
 
     async def _stored(self, attempt: Attempt, key: str, message: bytes) -> Kept:
@@ -193,20 +195,23 @@ class CallModel:
         except asyncio.CancelledError:
             return await storing
 
-    async def _failed(self, attempt: Attempt, ended: Ended | None, usage: Usage | None = None) -> ModelReply:
+    async def _failed(
+        self, attempt: Attempt, ended: Ended | None, usage: Usage | None = None, why: str = ""
+    ) -> ModelReply:
         provider = self._providers[attempt.call.target.provider]
         exchange = attempt.exchange
         failure = failure_of(provider, exchange, ended, at=self._now(), rows=self._rows)
-        await self._keep_detail(attempt, exchange)
+        await self._keep_detail(attempt, exchange, why)
         return _refused(attempt, failure, usage)
 
-    async def _keep_detail(self, attempt: Attempt, exchange: Exchange) -> None:
-        """Keep what the provider said for people, without secrets."""
+    async def _keep_detail(self, attempt: Attempt, exchange: Exchange, why: str = "") -> None:
+        """Keep what the provider said for people, without secrets; `why` it is a failure, if it does not say."""
         if not exchange.received:
             return
         provider = self._providers[attempt.call.target.provider]
         key = provider.key.get_secret_value() if provider.key else ""
-        detail = masked(exchange.body, (key, *provider.headers.values()))[:MAX_DETAIL]
+        said = f"{why}\n{exchange.body}" if why else exchange.body
+        detail = masked(said, (key, *provider.headers.values()))[:MAX_DETAIL]
         await self._store.put_detail(attempt.call.conversation.id, attempt.call.attempt, detail)
 
 
@@ -225,8 +230,8 @@ def _lacks_key(provider: Provider) -> bool:
     return bool(provider.key_env) and provider.key is None
 
 
-def _names(request: Request) -> frozenset[str]:
-    return frozenset(tool.name for tool in request.tools)
+def _handling(request: Request) -> dict[str, Handling]:
+    return {tool.name: tool.handling for tool in request.tools}
 
 
 def _answered(attempt: Attempt, request: Request, held: Kept, paid: Usage | None = None) -> ModelReply:
@@ -234,7 +239,7 @@ def _answered(attempt: Attempt, request: Request, held: Kept, paid: Usage | None
 
     `paid` is what this attempt used; without it, the usage is the stored answer's, whose own attempt was lost.
     """
-    checked = check(held.body, _names(request), attempt.tariff)
+    checked = check(held.body, _handling(request), attempt.tariff, request.output)
     if isinstance(checked, Useless):
         raise ApplicationError("the store holds an answer that cannot be used", type="AnswerUnusable")
     answered = checked.answered.model_copy(update={"recovered": held.attempt if held.recovered else ""})
@@ -275,9 +280,15 @@ def _small(reply: ModelReply) -> dict[str, Any]:
     trip = written["trip"]
     trip["outcome"]["outcome"] = reply.trip.outcome.outcome
     if calls := trip["outcome"].get("tool_calls"):
-        trip["outcome"]["tool_calls"] = [call["name"] for call in calls]  # their places say the rest
+        trip["outcome"]["tool_calls"] = _named(calls)
     if reply.trip.sent:
         trip["sent"] = reply.trip.sent.packed()
     if reply.trip.usage:
         trip["usage"] = reply.trip.usage.packed()
     return written
+
+
+def _named(calls: list[dict[str, Any]]) -> list[Any]:
+    """By name alone where their places say the rest, which is almost always."""
+    plain = all(call.keys() <= {"index", "name"} for call in calls)
+    return [call["name"] for call in calls] if plain else calls

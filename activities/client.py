@@ -6,11 +6,12 @@ and gives the answer back as a stored message. Not here: any vendor, any SDK, an
 
 from typing import Annotated, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
-from activities.declared import Thinking, ToolDeclaration
+from activities.declared import Thinking
 from activities.exchange import Exchange, Exchanges
 from activities.files import MediaType
+from activities.tool_declaration import ToolDeclaration
 from ledger.model import Frozen
 
 
@@ -59,6 +60,8 @@ class Request(Frozen):
     max_tokens: int
     temperature: float | None = None
     thinking: Thinking | None = None
+    output: dict[str, JsonValue] | None = None
+    """JSON schema of the answer; None: free text."""
     files: dict[str, Form] = Field(default_factory=dict)
     """How the files of the messages get there, by the digests under which the messages name them."""
 

@@ -22,6 +22,8 @@ WORKFLOW = "AgentWorkflow"
 PREPARE = "prepare"
 CALL_MODEL = "call_model"
 RUN_TOOL = "run_tool"
+READ_ARGUMENTS = "read_arguments"
+KEEP_RESULT = "keep_result"
 RUN_GATE = "run_gate"
 APPEND = "append"
 WRITE_JOURNAL = "write_journal"
@@ -37,6 +39,30 @@ INVALID_SPEC = "InvalidSpec"
 
 MAX_INLINE_ANSWER = 16_384
 """Bytes of an answer that a starter who passed its task inline gets back inline."""
+
+
+class Here(Frozen):
+    """A tool that Endstop's own workers carry out."""
+
+    where: Literal["here"] = "here"
+    in_workspace: bool = False
+    idempotent: bool = True
+    timeout_s: float = 600
+
+
+class Elsewhere(Frozen):
+    """A tool that is an activity of somebody's worker, in any language: it gets the arguments as one JSON object."""
+
+    where: Literal["elsewhere"] = "elsewhere"
+    activity: str
+    task_queue: str
+    idempotent: bool = False
+    timeout_s: float = 600
+    heartbeat_s: float | None = None
+
+
+Route = Annotated[Here | Elsewhere, Field(discriminator="where")]
+"""Where the calls of a tool go."""
 
 
 class Prepare(Frozen):
@@ -66,6 +92,8 @@ class Prepared(Frozen):
     """Those that exist in the namespace; upserting another would hang the run."""
     inline: bool = False
     """The task came inline, so the answer is returned inline too."""
+    routes: dict[str, Route] = Field(default_factory=dict)
+    """By tool; one that is not in it works in the run's workspace and may run any number of times."""
 
 
 class ModelCall(Frozen):
@@ -138,12 +166,37 @@ class RunTool(Frozen):
     answer: Conversation
     """The conversation that ends in the answer which carries the call."""
     workspace: str = ""
+    look: bool = False
+    """Only look whether its result is stored: a worker was lost, and the tool must not run twice."""
+
+    def written(self) -> dict[str, Any]:
+        """Without defaults, save the tag that tells a person's words apart."""
+        order = self.model_dump(mode="json", exclude_defaults=True)
+        if self.call.said:
+            order["call"]["said"] = self.call.said.model_dump(mode="json", exclude_none=True)
+        return order
 
 
 class ToolDone(Grown):
     """Result of `run_tool`: what the tool said is message `answer.length + index`, the last of its conversation."""
 
     outcome: ToolOutcome
+
+
+class ToolArguments(Frozen):
+    """Result of `read_arguments`: what a tool elsewhere is called with, or why it is not."""
+
+    arguments: dict[str, JsonValue] | None = None
+    done: ToolDone | None = None
+    """The result is stored already, or the arguments do not fit: no call is made."""
+
+
+class KeepResult(Frozen):
+    """Input of `keep_result`: what a tool elsewhere answered."""
+
+    asked: RunTool
+    result: JsonValue
+    failed: bool = False
 
 
 class RunGate(Frozen):

@@ -6,8 +6,10 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from activities.declared_tools import DeclaredTool, McpServer
+from activities.workspace_files import FileRefused, components
 from ledger.agent import Name
 from ledger.classifier_row import Row
 from ledger.model import Frozen
@@ -71,6 +73,27 @@ class Model(Frozen):
         return self
 
 
+SandboxKind = Literal["bubblewrap", "none"]
+"""What is around commands that run what a model wrote; without one they can do what the worker can."""
+
+
+def _inside(path: str) -> str:
+    """A path as its components below the workspace, in the one form in which two of them can be compared."""
+    try:
+        parts = components(path)
+    except FileRefused as refused:
+        raise ValueError(str(refused)) from None
+    if any(char in path for char in "*?["):
+        raise ValueError('a protected path is no pattern; name a file, or a folder such as "tests/" with all in it')
+    return "/".join(parts)
+
+
+def _absolute(path: Path) -> Path:
+    if not path.is_absolute():
+        raise ValueError('a readable path is absolute, such as "/opt/jdk"')
+    return path
+
+
 class CommandGate(Frozen):
     """A gate that runs a command in the run's workspace, without a shell, with a cleaned environment."""
 
@@ -79,6 +102,12 @@ class CommandGate(Frozen):
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 300
     output_bytes: Annotated[int, Field(ge=1_024, le=64 * 2**20)] = 2**20
     """What is kept of the output: the first and the last half of this each."""
+    protected: tuple[Annotated[str, AfterValidator(_inside)], ...] = ()
+    """Files and folders of the workspace that the work may not change: what the gate checks it by."""
+    readable: tuple[Annotated[Path, AfterValidator(_absolute)], ...] = ()
+    """What its sandbox shows besides the system, read-only: a compiler in /opt, say."""
+    network: bool = False
+    """Whether it has the machine's network, the worker's server and inbox included; without a sandbox it has."""
 
 
 class Workspace(Frozen):
@@ -94,17 +123,12 @@ class Declared(Frozen):
     providers: dict[str, Provider] = Field(default_factory=dict)
     models: dict[str, Model] = Field(default_factory=dict)
     gates: dict[str, CommandGate] = Field(default_factory=dict)
+    sandbox: SandboxKind = "bubblewrap"
+    """Around the commands of gates."""
     workspaces: dict[str, Workspace] = Field(default_factory=dict)
     workspace_root: Path = Path(".endstop/workspaces")
     """Where the copies live: `workspace_root / run / name`."""
+    tools: dict[str, DeclaredTool] = Field(default_factory=dict)
+    mcp: dict[str, McpServer] = Field(default_factory=dict)
     rules: tuple[Row, ...] = ()
     """The operator's own rows of the classifier, which outrank ours."""
-
-
-class ToolDeclaration(Frozen):
-    """What a model is told of a tool: when to use it, and which arguments it takes."""
-
-    name: Name
-    description: str
-    parameters: dict[str, JsonValue]
-    """A JSON schema of an object."""

@@ -11,7 +11,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.client import Request
-from activities.declared import Provider, ToolDeclaration
+from activities.declared import Provider
+from activities.tool_declaration import ToolDeclaration
 from ledger.conversation import digest
 from ledger.outcomes import Sent
 from ledger.records import RequestDigest
@@ -34,8 +35,8 @@ def catalog_version(tools: Iterable[ToolDeclaration]) -> str:
 
 
 def answer_key(target: Target, request: Request) -> str:
-    """What an answer is stored under, beside its conversation's head: target, parameters, instructions, tools."""
-    asked: JsonValue = {
+    """What an answer is stored under, beside its conversation's head: target, parameters, and what is told."""
+    asked: dict[str, JsonValue] = {
         "target": str(target),
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
@@ -44,16 +45,17 @@ def answer_key(target: Target, request: Request) -> str:
         "tools": catalog_version(request.tools),
         "assembly": ASSEMBLY_VERSION,
     }
-    return digest(_canonical(asked))
+    return digest(_canonical(asked | _output(request)))
 
 
 def origin(provider: Provider, request: Request) -> str:
     """Who writes an answer: the target behind its address, and what it was told beside the conversation.
 
     Only the same may get signed thinking and ids of the provider's making back: another model's are refused, and so
-    are, by Claude from Opus 5.5 and Sonnet 5.5 on, those that were thought under other instructions or tools.
+    are, by Claude from Opus 5.5 and Sonnet 5.5 on, those that were thought under other instructions or tools. An
+    output schema is told with the instructions, by us or by the vendor.
     """
-    writer: JsonValue = {
+    writer: dict[str, JsonValue] = {
         "api": provider.api,
         "provider": provider.name,
         "base_url": provider.base_url,
@@ -61,7 +63,12 @@ def origin(provider: Provider, request: Request) -> str:
         "instructions": digest(request.instructions.encode()),
         "tools": catalog_version(request.tools),
     }
-    return digest(_canonical(writer))[:_SHORT]
+    return digest(_canonical(writer | _output(request)))[:_SHORT]
+
+
+def _output(request: Request) -> dict[str, JsonValue]:
+    """The digest of the output schema; nothing for none, so that other requests are named as before there were any."""
+    return {} if request.output is None else {"output": digest(_canonical(request.output))}
 
 
 def sent(request: Request, parameters: Mapping[str, JsonValue]) -> Sent:
@@ -70,7 +77,7 @@ def sent(request: Request, parameters: Mapping[str, JsonValue]) -> Sent:
     temperature = parameters.get("temperature")
     return Sent(
         digest=RequestDigest(
-            system_hash=_system_hash(request.instructions),
+            system_hash=_system_hash(request),
             messages=len(request.messages),
             tools=len(request.tools),
             max_tokens=limit if isinstance(limit, int) else 0,
@@ -82,9 +89,10 @@ def sent(request: Request, parameters: Mapping[str, JsonValue]) -> Sent:
     )
 
 
-def _system_hash(instructions: str) -> int:
-    """The first 8 bytes of blake2b, as u64; 0 for no instructions."""
-    return int.from_bytes(hashlib.blake2b(instructions.encode()).digest()[:8]) if instructions else 0
+def _system_hash(request: Request) -> int:
+    """The first 8 bytes of blake2b, as u64, over instructions and output schema; 0 for neither."""
+    told = request.instructions.encode() + (_canonical(request.output) if request.output is not None else b"")
+    return int.from_bytes(hashlib.blake2b(told).digest()[:8]) if told else 0
 
 
 def _canonical(value: JsonValue | list[dict[str, JsonValue]]) -> bytes:

@@ -7,14 +7,14 @@ operator's settings does not reach a run under way. Not here: the checks themsel
 import asyncio
 import json
 import socket
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.contract import INVALID_SPEC, PREPARE, Prepare, Prepared
+from activities.contract import INVALID_SPEC, PREPARE, Here, Prepare, Prepared, Route
 from activities.declared import Declared
 from activities.files import MANIFEST, NamedFile, read_files
 from activities.messages import user_message
@@ -52,7 +52,7 @@ class Preparer:
         store: PrepareStore,
         declared: Declared,
         workspaces: Workspaces,
-        tools: Collection[str],
+        tools: Mapping[str, Route],
         queue: str,
         search_attributes: Callable[[], Awaitable[tuple[str, ...]]],
     ) -> None:
@@ -95,6 +95,7 @@ class Preparer:
             workspace_queue=self._queue if agent.workspace else "",
             search_attributes=await self._search_attributes(),
             inline=isinstance(asked.task, str),
+            routes=self._routes(agent),
         )
 
     async def _files(self, agent: AgentSpec, run: str) -> dict[str, NamedFile]:
@@ -150,6 +151,11 @@ class Preparer:
             workspace=agent.workspace or "",
             worker=self._queue if agent.workspace else "",
         )
+
+    def _routes(self, agent: AgentSpec) -> dict[str, Route]:
+        """Where the calls of the agent's tools go, but for the file tools, which need no saying."""
+        named = sorted({tool for stage in agent.stages for tool in stage.tools})
+        return {name: self._tools[name] for name in named if self._tools[name] != Here(in_workspace=True)}
 
     def _windows(self, agent: AgentSpec) -> dict[str, int]:
         """Context windows of the agent's targets, where the operator declared them."""

@@ -13,15 +13,16 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
-from activities import assembly
+from activities import assembly, output_form
 from activities.adapting import ORIGIN
 from activities.client import Came, NewFile, NothingCame, Request, Uploaded
-from activities.declared import Provider, ToolDeclaration
+from activities.declared import Provider
 from activities.exchange import Exchange, Exchanges
 from activities.identity import origin
 from activities.messages import serialise, user_message
 from activities.pricing import load_prices, usage_of
 from activities.rehearsal import offline, refused_connection
+from activities.tool_declaration import ToolDeclaration
 from activities.transport import recorded
 from activities.vendors import connect
 
@@ -74,7 +75,7 @@ class PydanticAIClient:
                     pass
             finally:  # a broken or cancelled stream may have told what it had counted
                 exchange.usage = usage_of(stream.usage)
-            answer = stream.get()
+            answer = output_form.unfenced(stream.get()) if request.output else stream.get()
             answer.metadata = {ORIGIN: origin(self._provider, request)}
             return Came(message=serialise(answer))
 
@@ -82,11 +83,13 @@ class PydanticAIClient:
         model = self._vendor.model(request.model)
         messages = assembly.conversation(request, self._provider, model.system)
         asked = assembly.settings(request, self._provider, messages, model.profile)
+        settings = ModelSettings(**self._vendor.settings | asked)
+        parameters = assembly.parameters(request)
         return model_request_stream(
             model,
             messages,
-            model_settings=ModelSettings(**self._vendor.settings | asked),
-            model_request_parameters=assembly.parameters(request),
+            model_settings=settings,
+            model_request_parameters=output_form.with_output(parameters, request, self._provider, model, settings),
         )
 
     async def upload(self, file: NewFile, exchanges: Exchanges) -> Uploaded | None:

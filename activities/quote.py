@@ -66,7 +66,17 @@ def input_bound(request: Request, writer: str) -> int:
             break
         since += _most_of(body)
     tools = sum(len(json.dumps(tool.model_dump(mode="json"), ensure_ascii=False).encode()) for tool in request.tools)
-    return ADDED + len(request.instructions.encode()) + tools + sum(map(_most_of, request.messages))
+    told = len(request.instructions.encode()) + tools + _output(request)
+    return ADDED + told + sum(map(_most_of, request.messages))
+
+
+def _output(request: Request) -> int:
+    """Tokens of the output schema at most: told twice where it stands in the instructions too, and closed by vendors.
+
+    `"additionalProperties": false` and the like make an object longer than it was, but by far not as many tokens as
+    it has bytes.
+    """
+    return 0 if request.output is None else 4 * len(json.dumps(request.output).encode())
 
 
 def _most_of(body: bytes) -> int:

@@ -1,46 +1,31 @@
-"""`run_tool`: carries out one tool call of an answer, by its position, and stores the result as the next message.
+"""`run_tool`: carries out one tool call of an answer on this worker, and stores the result as the next message.
 
-Here: finding the call, running it once, cutting what is too large for a model. Not here: what a tool does
-(`builtin_tools`), or whether a repeated step is one too many (the ledger).
+Here: running it once, within its time limit, or taking a person's word for it. Not here: what a tool does
+(`builtin_tools` and its like), how results are kept (`tool_calls`), whether a step is one too many (the ledger).
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, assert_never
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
 
-from activities.builtin_tools import TOOLS, BuiltinTool, ToolResult
+from activities.builtin_tools import TOOLS
 from activities.contract import RUN_TOOL, RunTool, ToolDone
-from activities.cutting import middle_out
 from activities.heartbeat import heartbeats
-from activities.messages import Call, result_of, tool_calls, tool_result
-from activities.stored import Contents, Transcript
+from activities.messages import Call
+from activities.tool import Asked, Tool, ToolResult
+from activities.tool_calls import ToolCalls, ToolStore
 from activities.workspace import WorkspaceMissing, WorkspaceRefused, Workspaces
-from activities.workspace_files import WorkspaceFiles
-from ledger.agent import AgentSpec
-from ledger.conversation import Conversation, digest
-from ledger.outcomes import ToolOutcome
-
-MAX_RESULT: Final = 65_536
-"""Bytes of a result that a model is shown; the whole of a larger one is in the store."""
-
-SHORT: Final = 16
-"""Hex characters of a step's and its arguments' digests: enough to tell steps apart, and in history for every call."""
-
-
-class ToolStore(Contents, Transcript, Protocol):
-    """What a tool call needs of the store."""
+from ledger.answers import Approve, Edit, Reject, Reply
 
 
 class ToolRunner:
-    """The activity `run_tool` on the worker that holds the workspaces."""
+    """The activity `run_tool`; on the worker that holds the workspaces it also runs the tools that work in one."""
 
-    def __init__(self, store: ToolStore, workspaces: Workspaces, tools: Mapping[str, BuiltinTool] = TOOLS) -> None:
-        self._store = store
+    def __init__(self, store: ToolStore, workspaces: Workspaces, tools: Mapping[str, Tool] = TOOLS) -> None:
+        self._calls = ToolCalls(store, {name: tool.handling for name, tool in tools.items()})
         self._workspaces = workspaces
         self._tools = tools
 
@@ -56,68 +41,42 @@ class ToolRunner:
 
     async def _tool_done(self, request: RunTool) -> ToolDone:
         began = time.monotonic()
-        call = await self._call(request)
-        held = await self._store.find_result(request.answer, request.call.index)
+        call, before = await self._calls.read(request)
+        held = await self._calls.find(request, call)
         if held is not None:
-            return _done(request, call, held.body, held.conversation, 0)
+            return held
+        if request.look:
+            return self._calls.without_result(request, call, "lost")
         try:
-            result = await self._carried_out(request, call)
+            result = await self._result(request, call, before)
         except (WorkspaceMissing, WorkspaceRefused):
-            return _without_workspace(request)
-        body = tool_result(call, await self._shown(result.text), failed=result.failed)
-        stored = await self._store.append_result(request.answer, request.call.index, body)
-        return _done(request, call, stored.body, stored.conversation, round((time.monotonic() - began) * 1_000))
+            return self._calls.without_result(request, call, "no_workspace")
+        return await self._calls.keep(request, call, result, round((time.monotonic() - began) * 1_000))
 
-    async def _call(self, request: RunTool) -> Call:
-        answer = (await self._store.read(request.answer))[-1]
-        calls = tool_calls(answer)
-        if request.call.index >= len(calls):
-            message = f"the answer has {len(calls)} tool calls; there is no number {request.call.index} (from 0)"
-            raise ApplicationError(message, type="NoSuchCall", non_retryable=True)
-        return calls[request.call.index]
+    async def _result(self, request: RunTool, call: Call, before: tuple[bytes, ...]) -> ToolResult:
+        match request.call.said:
+            case Reject() as said:
+                words = await self._calls.words(said)
+                return ToolResult(text=f"A person rejected this call{f': {words}' if words else '.'}", failed=True)
+            case Reply() as said:
+                return ToolResult(text=f"A person says:\n{await self._calls.words(said)}")
+            case Approve() | Edit() | None:
+                return await self._calls.unknown(request, call) or await self._carried_out(request, call, before)
+            case never:
+                assert_never(never)
 
-    async def _carried_out(self, request: RunTool, call: Call) -> ToolResult:
-        allowed = await self._allowed(request)
-        if call.name not in allowed:
-            names = ", ".join(allowed) or "none"
-            return ToolResult(text=f"there is no such tool; the tools of this stage: {names}", failed=True)
-        workspace = self._workspaces.path(request.answer.id, request.workspace)
-        return await asyncio.to_thread(self._tools[call.name].run, WorkspaceFiles(workspace), call.arguments)
-
-    async def _allowed(self, request: RunTool) -> tuple[str, ...]:
-        agent = AgentSpec.model_validate_json(await self._store.get(request.agent_ref))
-        return tuple(name for name in agent.stages[request.stage].tools if name in self._tools)
-
-    async def _shown(self, text: str) -> str:
-        if len(text.encode()) <= MAX_RESULT:
-            return text
-        ref = await self._store.put(text)
-        return middle_out(text, MAX_RESULT, f"[{{bytes}} bytes left out here; the whole result is stored as {ref}]")
-
-
-def _done(request: RunTool, call: Call, body: bytes, conversation: Conversation, duration_ms: int) -> ToolDone:
-    """Everything is read off the stored result, so that a second run of the activity says the same."""
-    text, failed = result_of(body)
-    arguments = _canonical(call.arguments)
-    outcome = ToolOutcome(
-        index=request.call.index,
-        name=request.call.name,
-        status="error" if failed else "ok",
-        step=digest(f"{call.name}\0{arguments}\0{text}".encode())[:SHORT],
-        arguments=digest(arguments.encode())[:SHORT],
-        duration_ms=duration_ms,
-    )
-    return ToolDone(outcome=outcome, conversation=conversation)
-
-
-def _without_workspace(request: RunTool) -> ToolDone:
-    outcome = ToolOutcome(index=request.call.index, name=request.call.name, status="no_workspace")
-    return ToolDone(outcome=outcome, conversation=request.answer)
-
-
-def _canonical(arguments: str) -> str:
-    """The same arguments whatever their spacing and order of keys; what is no JSON stays as it is."""
-    try:
-        return json.dumps(json.loads(arguments or "{}"), sort_keys=True, separators=(",", ":"))
-    except (ValueError, RecursionError):
-        return arguments
+    async def _carried_out(self, request: RunTool, call: Call, before: tuple[bytes, ...]) -> ToolResult:
+        tool = self._tools[call.name]
+        asked = Asked(
+            arguments=call.arguments,
+            run=request.answer.id,
+            key=f"{request.answer.id}/{request.answer.length}/{request.call.index}",
+            folder=self._workspaces.path(request.answer.id, request.workspace) if tool.in_workspace else None,
+            said=before,
+        )
+        limit = tool.handling.timeout_s
+        try:
+            async with asyncio.timeout(limit):
+                return await tool.run(asked)
+        except TimeoutError:
+            return ToolResult(text=f"{call.name} was called off after {limit:g} s, its time limit", failed=True)

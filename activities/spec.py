@@ -5,12 +5,13 @@ Here: reading an agent and a task, and whether everything they name is there. No
 of an agent or a task is ever shown, only names.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import pydantic_core
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
+from activities.contract import Here, Route
 from activities.declared import Declared
 from activities.workspace_files import FileRefused, components
 from ledger.agent import AgentSpec, StageSpec
@@ -42,16 +43,16 @@ def read_agent(value: Any) -> AgentSpec:  # noqa: ANN401 - whatever the wire or 
         raise InvalidSpec("agent: is nested too deeply") from None
 
 
-def check_agent(agent: AgentSpec, declared: Declared, tools: Collection[str]) -> None:
+def check_agent(agent: AgentSpec, declared: Declared, tools: Mapping[str, Route]) -> None:
     """Raise `InvalidSpec` for the first name that nobody declared, and for what could not work without a workspace.
 
-    `tools` are the built-in ones, which all work in the run's workspace.
+    `tools` are all that an agent may name here, the built-in ones included.
     """
     if agent.workspace is not None:
         _known("workspace", agent.workspace, declared.workspaces, "agent")
     for stage in agent.stages:
         _check_stage(stage, declared, tools)
-        needs = _needs_workspace(stage)
+        needs = _needs_workspace(stage, tools)
         if agent.workspace is None and needs:
             raise InvalidSpec(
                 f"agent: stage {stage.name}: {needs} a workspace, and the agent names none; "
@@ -92,7 +93,7 @@ def _decoded(content: bytes) -> Any:  # noqa: ANN401 - whatever the file holds
         raise InvalidSpec("agent: is not valid JSON") from None
 
 
-def _check_stage(stage: StageSpec, declared: Declared, tools: Collection[str]) -> None:
+def _check_stage(stage: StageSpec, declared: Declared, tools: Mapping[str, Route]) -> None:
     where = f"agent: stage {stage.name}"
     for target in stage.models:
         _known("provider", target.provider, declared.providers, where)
@@ -104,12 +105,26 @@ def _check_stage(stage: StageSpec, declared: Declared, tools: Collection[str]) -
             components(path)
         except FileRefused as refusal:
             raise InvalidSpec(f'{where}: file "{shown(path)}": {refusal}') from None
+    if stage.output is not None:
+        _check_output(stage.output, where)
 
 
-def _needs_workspace(stage: StageSpec) -> str:
+def _check_output(schema: dict[str, JsonValue], where: str) -> None:
+    from activities.output_schema import refusal  # noqa: PLC0415 - a tenth of a second, for those who name a schema
+
+    try:
+        problem = refusal(schema)
+    except RecursionError:
+        problem = "is nested too deeply"
+    if problem:
+        raise InvalidSpec(f"{where}: output: {problem}")
+
+
+def _needs_workspace(stage: StageSpec, tools: Mapping[str, Route]) -> str:
     """What the stage cannot do without a workspace; "" where it needs none."""
-    if stage.tools:
-        return f"tool {shown(stage.tools[0])} works in"
+    in_one = (name for name in stage.tools if isinstance(route := tools[name], Here) and route.in_workspace)
+    if tool := next(in_one, None):
+        return f"tool {shown(tool)} works in"
     if stage.gates:
         return f"gate {shown(stage.gates[0])} works in"
     return f"file {shown(stage.files[0])} is in" if stage.files else ""

@@ -68,7 +68,7 @@ def _openai_chat(provider: Provider, inner: httpx2.AsyncClient | None) -> Vendor
     completions.create = as_it_is(completions.create, "messages", provider.without)  # type: ignore[method-assign]
 
     def model(name: str) -> Model[Any]:
-        return OpenAIChatModel(name, provider=known, profile=_chat_profile(name))
+        return OpenAIChatModel(name, provider=known, profile=_chat_profile(name) | _repeating(provider))
 
     return Vendor(
         model=lru_cache(MODELS_KEPT)(model),
@@ -90,7 +90,7 @@ def _openai_responses(provider: Provider, inner: httpx2.AsyncClient | None) -> V
     responses.create = as_it_is(responses.create, "input", provider.without)  # type: ignore[method-assign]
 
     def model(name: str) -> Model[Any]:
-        return OpenAIResponsesModel(name, provider=known)
+        return OpenAIResponsesModel(name, provider=known, profile=_repeating(provider))
 
     settings = OpenAIResponsesModelSettings(openai_store=False)
     return Vendor(
@@ -227,6 +227,11 @@ def _rehearsed() -> "Credentials":
 
 def _is_openai(provider: Provider) -> bool:
     return urlsplit(provider.base_url).hostname == "api.openai.com"
+
+
+def _repeating(provider: Provider) -> OpenAIModelProfile:
+    """Other servers may ignore an output schema, or force its shape on a model that knows nothing of it."""
+    return OpenAIModelProfile(native_output_requires_schema_in_instructions=not _is_openai(provider))
 
 
 def _chat_profile(name: str) -> OpenAIModelProfile:

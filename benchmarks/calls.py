@@ -25,8 +25,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.call_model import CallModel
 from activities.contract import ModelCall, ModelReply
-from activities.declared import Provider, ToolDeclaration
+from activities.declared import Provider
 from activities.messages import Call, serialise, tool_result, user_message
+from activities.tool_declaration import ToolDeclaration
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
 from ledger.target import Target

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from activities import spec
-from activities.builtin_tools import TOOLS
+from activities.catalog import routes
 from commands.refusals import BadInput
 from ledger.agent import AgentSpec
 
@@ -37,7 +37,7 @@ def read_agent(path: Path) -> AgentSpec:
 def check_names(path: Path, agent: AgentSpec, settings: "Settings") -> None:
     """Check what the agent names against what the operator declared, and say by which file."""
     try:
-        spec.check_agent(agent, settings.declared, TOOLS)
+        spec.check_agent(agent, settings.declared, routes(settings.declared))
     except spec.InvalidSpec as error:
         by = (
             f"declared by {settings.source}" if settings.source else "no endstop.toml is here: name one with --settings"

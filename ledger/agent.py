@@ -4,9 +4,10 @@ A spec names what the operator declared; it cannot bring a URL, a command or a k
 A plan holds identity and numbers only: instructions and task stay in the store.
 """
 
+import json
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, ValidatorFunctionWrapHandler, field_validator, model_validator
 
 from ledger.model import Frozen
 from ledger.policy import Policy
@@ -18,6 +19,8 @@ FilePath = Annotated[str, Field(min_length=1, max_length=4_096)]
 MAX_STAGES = 32
 MAX_FILES = 20
 """Files of one stage; vendors take 20 images and more in one request."""
+MAX_SCHEMA_BYTES = 65_536
+"""UTF-8 bytes of an output schema as JSON; it goes along with every request of the stage."""
 
 
 class Limits(Frozen):
@@ -39,7 +42,26 @@ class StageSpec(Frozen):
     gates: tuple[Name, ...] = ()
     files: Annotated[tuple[FilePath, ...], Field(max_length=MAX_FILES)] = ()
     """Images, PDFs and texts of the workspace, as they are when the run starts; they come with the stage's task."""
+    output: dict[str, JsonValue] | None = None
+    """JSON schema of the object that the stage's answer is; None: free text. `prepare` checks that it is a schema."""
     limits: Limits = Limits()
+
+    @field_validator("output", mode="wrap")
+    @classmethod
+    def _is_of_an_object(cls, given: Any, read: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - as pydantic has it
+        """Vendors take a schema of an object only."""
+        if given is None:
+            return None
+        try:
+            output = read(given)
+            size = len(json.dumps(output, ensure_ascii=False, allow_nan=False).encode())
+        except ValueError:  # where in it is of no use: a path of the schema's own names, as long as that is deep
+            raise ValueError("should be a JSON schema: a table of JSON values, not nested too deeply") from None
+        if output.get("type") != "object":
+            raise ValueError('should be a JSON schema with type "object" at its top')
+        if size > MAX_SCHEMA_BYTES:
+            raise ValueError(f"has {size:,} bytes as JSON, at most {MAX_SCHEMA_BYTES:,} are taken")
+        return output
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

@@ -25,6 +25,7 @@ from ledger.answers import (
     StopRun,
     UseModel,
 )
+from ledger.calling_tools import of_call
 from ledger.decisions import Ask, CallModel, Decision
 from ledger.granting import accepted, granted, learned, noted, raised, with_gate
 from ledger.interventions import (
@@ -134,7 +135,7 @@ def _unfit(opened: Open, answer: Answer) -> Refusal | None:
         return Refusal(reason="stale", text=text)
     if label not in opened.answers:
         return Refusal(reason="unfitting", text=f"{asked} accepts {', '.join(opened.answers)}, not {label}")
-    if isinstance(answer.body, Guide | Reply) and not (answer.body.text or answer.body.ref):
+    if isinstance(answer.body, Guide | Reply | Edit) and not (answer.body.text or answer.body.ref):
         return Refusal(reason="malformed", text=f'{label} needs "text", or "ref" of a text in the store')
     return None
 
@@ -184,7 +185,9 @@ def _apply(ledger: Ledger, under_way: Ask, answer: Answer, records: Records, mom
         case Stop():
             stopped = ledger.having(stopping=Stopping(by=answer.by, why=body.reason))
             return settle(stopped, under_way, records, moment)
-        case Retry() | Resume() | Approve() | Edit() | Reject() | Reply():
+        case Approve() | Edit() | Reject() | Reply():
+            return of_call(ledger, asked, body, records, moment)
+        case Retry() | Resume():
             return _go_on(granted(ledger, asked), asked, records, moment)
         case Guide():
             ledger, evidence = learned(ledger, answer.by, moment)

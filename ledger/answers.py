@@ -50,21 +50,31 @@ class Raise(Frozen):
 
 
 class Approve(Frozen):
+    """Lets the tool run with the arguments that were shown."""
+
     answer: Literal["approve"] = "approve"
 
 
 class Edit(Frozen):
+    """Lets the tool run with other arguments."""
+
     answer: Literal["edit"] = "edit"
-    ref: str
+    text: Text | None = None
+    """The arguments, as JSON text of an object."""
+    ref: str | None = None
 
 
 class Reject(Frozen):
+    """The tool does not run; the model gets a person's words, if any, as the call's result."""
+
     answer: Literal["reject"] = "reject"
     text: Text | None = None
     ref: str | None = None
 
 
 class Reply(Frozen):
+    """The call's result in a person's words: the answer to a question, or what came of a call that was lost."""
+
     answer: Literal["reply"] = "reply"
     text: Text | None = None
     ref: str | None = None
@@ -85,6 +95,10 @@ AnswerBody = Annotated[
     Retry | Guide | Failover | Accept | Raise | Approve | Edit | Reject | Reply | Resume | Stop,
     Field(discriminator="answer"),
 ]
+
+
+OfCall = Annotated[Approve | Edit | Reject | Reply, Field(discriminator="answer")]
+"""What a person may say of one tool call."""
 
 
 class Answer(Frozen):

@@ -122,6 +122,9 @@ class ApprovalNeeded(Frozen):
     label: Literal["ApprovalNeeded"] = "ApprovalNeeded"
     tool: str
     arguments: str
+    """Digest of the arguments, which are in the transcript: every door shows them whole."""
+    index: int = 0
+    """Which call of the last answer it is, from 0."""
 
     def __str__(self) -> str:
         return f"approval needed: tool {self.tool}, arguments {self.arguments}"
@@ -133,6 +136,9 @@ class Question(Frozen):
     label: Literal["Question"] = "Question"
     text: Annotated[str, Field(max_length=MAX_TEXT)]
     options: tuple[str, ...] = ()
+    """Replies that the model suggests; any other is taken too."""
+    index: int = 0
+    """Which call of the last answer it is, from 0."""
 
     def __str__(self) -> str:
         return "question: the model asks a person"
@@ -144,6 +150,9 @@ class OutcomeUnknown(Frozen):
     label: Literal["OutcomeUnknown"] = "OutcomeUnknown"
     tool: str
     arguments: str
+    """Digest of the arguments, which are in the transcript."""
+    index: int = 0
+    """Which call of the last answer it is, from 0."""
 
     def __str__(self) -> str:
         return f"outcome unknown: a worker died in tool {self.tool}, arguments {self.arguments}"

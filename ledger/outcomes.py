@@ -4,7 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from ledger.answers import OfCall
 from ledger.failures import Failure
+from ledger.interventions import Question
 from ledger.model import Frozen
 from ledger.records import Count, RequestDigest
 
@@ -38,6 +40,14 @@ class ToolRequest(Frozen):
     """From 0, in the order of the answer."""
     name: str
     """The tool's name where the stage has such a tool, else ""."""
+    arguments: str = ""
+    """Digest of the arguments, for a call that a person may have to look at."""
+    approval: Literal["", "always", "once"] = ""
+    """Whether a person has to approve it; `once`: until the tool was approved in this run."""
+    question: Question | None = None
+    """What the model asks a person; the reply is the call's result."""
+    said: OfCall | None = None
+    """A person's word on this call."""
 
 
 class Answered(Frozen):
@@ -119,8 +129,11 @@ class ToolOutcome(Frozen):
 
     index: int
     name: str
-    status: Literal["ok", "error", "lost", "no_workspace"]
-    """error went back to the model as such; lost: a worker died in a tool that must not run twice."""
+    status: Literal["ok", "error", "rejected", "lost", "no_workspace"]
+    """error went back to the model as such, rejected on a person's word.
+
+    lost: a worker died in a tool that must not run twice; no_workspace: no worker has the run's workspace.
+    """
     step: str = ""
     """Digest of tool, arguments and result; "" where the tool is exempt (polling) or gave none."""
     arguments: str = ""

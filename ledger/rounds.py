@@ -88,10 +88,10 @@ def _count_step(
 def _stuck(result: ToolOutcome, moment: Moment) -> Intervention | None:
     """A tool that could not be carried out for want of its workspace or its worker."""
     match result.status:
-        case "ok" | "error":
+        case "ok" | "error" | "rejected":
             return None
         case "lost":
-            return OutcomeUnknown(tool=result.name, arguments=result.arguments)
+            return OutcomeUnknown(tool=result.name, arguments=result.arguments, index=result.index)
         case "no_workspace":
             return WorkspaceLost(workspace=moment.plan.workspace, worker=moment.plan.worker)
         case _:

@@ -93,6 +93,8 @@ class Ledger(Frozen):
     """What people added to the spend limit."""
     priceless: tuple[Target, ...] = ()
     """Targets of unknown price that a person let through."""
+    approved: tuple[str, ...] = ()
+    """Tools that a person approved, where one approval is enough."""
 
     @property
     def open(self) -> Ask | None:

@@ -64,7 +64,7 @@ def decision_id(name: str, *decided: str) -> str:
 async def prepare(order: Prepare) -> Prepared:
     """Resolve agent and task. Raises the activity's non-retryable InvalidSpec as it is."""
     try:
-        return Prepared.model_validate(await _local(PREPARE, order))
+        return Prepared.model_validate(await local(PREPARE, order))
     except ActivityError as error:
         if isinstance(error.cause, ApplicationError):
             raise ApplicationError(error.cause.message, type=error.cause.type, non_retryable=True) from None
@@ -74,17 +74,17 @@ async def prepare(order: Prepare) -> Prepared:
 async def append(prepared: Prepared, notes: tuple[Note, ...], conversation: Conversation) -> Conversation:
     """Append notes to the conversation."""
     order = Append(conversation=conversation, agent_ref=prepared.agent_ref, files_ref=prepared.files_ref, notes=notes)
-    return Conversation.model_validate(await _local(APPEND, order)).within(conversation)
+    return Conversation.model_validate(await local(APPEND, order)).within(conversation)
 
 
 async def write_journal(order: WriteJournal) -> None:
     """Flush journal entries to the store."""
-    await _local(WRITE_JOURNAL, order)
+    await local(WRITE_JOURNAL, order)
 
 
 async def read_answer(conversation: Conversation) -> str:
     """The text of the last message."""
-    return str(await _local(READ_ANSWER, ReadAnswer(conversation=conversation)))
+    return str(await local(READ_ANSWER, ReadAnswer(conversation=conversation)))
 
 
 async def call_model(
@@ -128,11 +128,11 @@ async def call_model(
     return reply.trip, reply.conversation
 
 
-async def _local(name: str, order: Frozen) -> Any:  # noqa: ANN401 - validated by the caller
+async def local(name: str, order: Frozen | dict[str, Any]) -> Any:  # noqa: ANN401 - validated by the caller
     """Cheap and idempotent work beside the workflow: one event instead of six, retried until it succeeds."""
     return await workflow.execute_local_activity(
         name,
-        order.model_dump(mode="json"),
+        order.model_dump(mode="json") if isinstance(order, Frozen) else order,
         start_to_close_timeout=LOCAL_LIMIT,
     )
 

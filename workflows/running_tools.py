@@ -5,23 +5,28 @@ Nothing is decided here: a call that was lost, or that no worker took, is a fact
 
 import asyncio
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final, Literal, assert_never
 
 from pydantic import ValidationError
 from temporalio import workflow
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import (
     ActivityError,
     TimeoutError,  # noqa: A004 - Temporal's own word
     TimeoutType,
 )
 
-from activities.contract import RUN_TOOL, Prepared, RunTool, ToolDone
+from activities.contract import RUN_TOOL, Elsewhere, Here, Prepared, RunTool, ToolDone
+from ledger.answers import Reject, Reply
 from ledger.conversation import Conversation
 from ledger.decisions import RunTools
 from ledger.outcomes import ToolOutcome, ToolRequest, ToolsRan
-from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, PICKUP, decision_id
+from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, ONCE, PICKUP, decision_id
+from workflows.tools_elsewhere import run_elsewhere
 
-TOOL_LIMIT = timedelta(minutes=10)
+SLACK: Final = timedelta(seconds=30)
+"""What a call may take beyond the tool's own time limit before Temporal calls it off."""
+IN_WORKSPACE: Final = Here(in_workspace=True)
 
 
 async def run_tools(
@@ -41,28 +46,61 @@ async def run_tools(
 async def _run_tool(
     prepared: Prepared, call: ToolRequest, turn: int, stage: int, answer: Conversation
 ) -> tuple[ToolOutcome, Conversation | None]:
-    """One tool call, on the worker that holds the workspace. All tools here are idempotent: Temporal may retry them."""
-    order = RunTool(call=call, agent_ref=prepared.agent_ref, stage=stage, answer=answer, workspace=prepared.workspace)
-    name = call.name or "unknown tool"
+    """One tool call, where the tool is. A person's word in place of the tool needs no tool."""
+    order = RunTool(
+        call=ToolRequest(index=call.index, name=call.name, said=call.said),
+        agent_ref=prepared.agent_ref,
+        stage=stage,
+        answer=answer,
+        workspace=prepared.workspace,
+    )
+    spoken = isinstance(call.said, Reject | Reply)
+    match Here() if spoken else prepared.routes.get(call.name, IN_WORKSPACE):
+        case Here() as route:
+            done = await _here(prepared, order, route, turn)
+        case Elsewhere() as route:
+            done = await run_elsewhere(order, route, turn)
+        case never:
+            assert_never(never)
+    if isinstance(done, ToolDone):
+        stored = done.outcome.status in ("ok", "error", "rejected")
+        return done.outcome, done.conversation if stored else None
+    return ToolOutcome(index=call.index, name=call.name, status=done, arguments=call.arguments), None
+
+
+async def _here(
+    prepared: Prepared, order: RunTool, route: Here, turn: int
+) -> ToolDone | Literal["lost", "no_workspace"]:
+    """A call on one of our workers. Temporal tries again only what may run twice; else its result is looked for."""
+    retry = IDEMPOTENT if route.idempotent else ONCE
     try:
-        raw: Any = await workflow.execute_activity(
-            RUN_TOOL,
-            order.model_dump(mode="json", exclude_defaults=True),
-            activity_id=decision_id(f"{turn}.tool.{call.index}", "run_tool", call.name),
-            task_queue=prepared.workspace_queue or None,
-            result_type=dict,
-            schedule_to_start_timeout=PICKUP,
-            start_to_close_timeout=TOOL_LIMIT,
-            heartbeat_timeout=HEARTBEAT_TIMEOUT,
-            retry_policy=IDEMPOTENT,
-            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            summary=f"turn {turn} · {name}",
-        )
-        done = ToolDone.read(raw, answer)
+        return await _execute(prepared, order, route, turn, retry)
     except (ActivityError, ValidationError) as error:
-        status = "no_workspace" if _never_started(error) else "lost"
-        return ToolOutcome.model_validate({"index": call.index, "name": call.name, "status": status}), None
-    return done.outcome, done.conversation
+        if _never_started(error):
+            return "no_workspace"
+        if route.idempotent:
+            return "lost"
+    try:
+        return await _execute(prepared, order.model_copy(update={"look": True}), route, turn, IDEMPOTENT)
+    except (ActivityError, ValidationError):
+        return "lost"
+
+
+async def _execute(prepared: Prepared, order: RunTool, route: Here, turn: int, retry: RetryPolicy) -> ToolDone:
+    raw: Any = await workflow.execute_activity(
+        RUN_TOOL,
+        order.written(),
+        activity_id=decision_id(f"{turn}.tool.{order.call.index}", "run_tool", order.call.name),
+        task_queue=(prepared.workspace_queue or None) if route.in_workspace else None,
+        result_type=dict,
+        schedule_to_start_timeout=PICKUP if route.in_workspace else None,
+        start_to_close_timeout=timedelta(seconds=route.timeout_s) + SLACK,
+        heartbeat_timeout=HEARTBEAT_TIMEOUT,
+        retry_policy=retry,
+        cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        summary=f"turn {turn} · {order.call.name or 'unknown tool'}",
+    )
+    return ToolDone.read(raw, order.answer)
 
 
 def _never_started(error: Exception) -> bool:

@@ -12,8 +12,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.call_model import CallModel
 from activities.contract import ModelCall, ModelReply
-from activities.declared import Provider, ToolDeclaration
+from activities.declared import Provider
 from activities.messages import user_message
+from activities.tool_declaration import ToolDeclaration
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
 from ledger.outcomes import Trip

@@ -8,10 +8,13 @@ from activities import answer_check
 from activities.answer_check import MAX_CALLS, Usable, Useless
 from activities.messages import serialise, user_message
 from activities.pricing import Tariff
+from activities.tool_declaration import HARMLESS
 from ledger.observation import Ended
 from ledger.target import Target
 
 check = partial(answer_check.check, tariff=Tariff(target=Target.parse("openai:acme-9"), provider=None))
+
+TOOLS = {"read_file": HARMLESS}
 
 
 def answer(*parts: dict, word: str | None = "stop", reason: str | None = None, **fields) -> bytes:
@@ -47,7 +50,7 @@ def call(arguments: str | dict | None, name: str = "read_file") -> dict:
     ],
 )
 def test_the_end_of_an_answer_is_told_in_the_ledgers_words(word, parts, finish, stopped_for):
-    checked = check(answer(*parts, word=word), {"read_file"})
+    checked = check(answer(*parts, word=word), TOOLS)
     assert isinstance(checked, Usable)
     assert (checked.answered.finish_reason, checked.answered.stopped_for) == (finish, stopped_for)
 
@@ -73,18 +76,18 @@ def test_the_end_of_an_answer_is_told_in_the_ledgers_words(word, parts, finish, 
     ],
 )
 def test_what_cannot_be_used_is_told_apart(message, ended):
-    checked = check(message, {"read_file"})
+    checked = check(message, TOOLS)
     assert isinstance(checked, Useless)
     assert checked.ended is ended
 
 
 def test_a_call_without_arguments_is_wellformed():
-    assert isinstance(check(answer(call(None), call("")), {"read_file"}), Usable)
+    assert isinstance(check(answer(call(None), call("")), TOOLS), Usable)
 
 
 def test_a_message_that_is_no_answer_is_a_mistake_of_the_caller():
     with pytest.raises(TypeError):
-        check(user_message("hello"), ())
+        check(user_message("hello"), {})
 
 
 @pytest.mark.parametrize(
@@ -93,11 +96,11 @@ def test_a_message_that_is_no_answer_is_a_mistake_of_the_caller():
 def test_an_unknown_price_is_none_and_a_known_one_a_number(model, known):
     used = {"input_tokens": 1_000_000, "output_tokens": 1_000}
     message = answer(text("a"), usage=used, model_name=model, provider_name="openai")
-    cost = check(message, ()).usage.cost_usd
+    cost = check(message, {}).usage.cost_usd
     assert (cost is not None and cost > 0) if known else cost is None
 
 
 def test_counts_that_nobody_can_have_used_do_not_break_the_trip():
     message = answer(text("a"), usage={"input_tokens": -5, "output_tokens": 3})
-    usage = check(message, ()).usage
+    usage = check(message, {}).usage
     assert (usage.input_tokens, usage.output_tokens) == (0, 3)

@@ -1,9 +1,11 @@
+import asyncio
 import json
 
 import pytest
 
 from activities.builtin_tools import TOOLS
-from activities.workspace_files import MAX_ENTRIES, WorkspaceFiles
+from activities.tool import Asked
+from activities.workspace_files import MAX_ENTRIES
 
 
 @pytest.fixture
@@ -14,8 +16,11 @@ def root(tmp_path):
 
 @pytest.fixture
 def use(root):
-    files = WorkspaceFiles(root)
-    return lambda name, **arguments: TOOLS[name].run(files, json.dumps(arguments))
+    def call(name, **arguments):
+        asked = Asked(arguments=json.dumps(arguments), run="run", key="1", folder=root)
+        return asyncio.run(TOOLS[name].run(asked))
+
+    return call
 
 
 def test_a_model_is_told_every_argument_with_its_type_and_default():
@@ -81,8 +86,8 @@ def test_a_listing_is_cut_and_says_so(use, root):
 
 
 def test_the_workspace_itself_is_listed_without_arguments(root):
-    files = WorkspaceFiles(root)
-    assert TOOLS["list_files"].run(files, "").text == "lines.txt"
+    asked = Asked(arguments="", run="run", key="1", folder=root)
+    assert asyncio.run(TOOLS["list_files"].run(asked)).text == "lines.txt"
 
 
 def test_an_empty_folder_says_that_it_is_empty(use, root):
@@ -105,7 +110,8 @@ def test_an_empty_folder_says_that_it_is_empty(use, root):
     ],
 )
 def test_a_bad_argument_goes_back_to_the_model_in_one_line(root, arguments, told):
-    result = TOOLS["read_file"].run(WorkspaceFiles(root), arguments)
+    asked = Asked(arguments=arguments, run="run", key="1", folder=root)
+    result = asyncio.run(TOOLS["read_file"].run(asked))
     assert result.failed
     assert told in result.text
     assert "\n" not in result.text

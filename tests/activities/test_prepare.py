@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.builtin_tools import TOOLS
+from activities.catalog import routes
 from activities.contract import Prepare, Prepared
 from activities.declared import CommandGate, Declared, Model, Provider, Workspace
 from activities.messages import files_of, user_message
@@ -71,7 +71,7 @@ def prepare(store: Store, declared: Declared):
         store=store,
         declared=declared,
         workspaces=Workspaces(declared.workspace_root, declared.workspaces),
-        tools=TOOLS,
+        tools=routes(declared),
         queue="endstop-here-1",
         search_attributes=existing,
     )
@@ -172,7 +172,7 @@ async def test_only_context_windows_of_the_agents_own_targets_are_carried(prepar
 
 
 STAGE = "agent: stage main: "
-ALL_KEYS = "files, gates, instructions, limits, models, name, policy, stages, tools, workspace"
+ALL_KEYS = "files, gates, instructions, limits, models, name, output, policy, stages, tools, workspace"
 NO_KEY = "the worker has no key; set the variable ANTHROPIC_API_KEY for anthropic:claude"
 NOT_THERE = "the worker's store has nothing under its reference; starter and worker must use the same store"
 NEEDS = "works in a workspace, and the agent names none; set workspace; there are: calc"

@@ -4,11 +4,12 @@ import json
 
 from activities.adapting import ORIGIN
 from activities.client import Request
-from activities.declared import Model, ToolDeclaration
+from activities.declared import Model
 from activities.files import IMAGE_TOKENS, NamedFile
 from activities.messages import serialise, user_message
 from activities.pricing import Tariff
 from activities.quote import ADDED, input_bound, quote
+from activities.tool_declaration import ToolDeclaration
 from ledger.outcomes import Usage
 from ledger.target import Target
 

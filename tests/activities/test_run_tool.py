@@ -5,11 +5,13 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.builtin_tools import TOOLS, BuiltinTool, ToolResult
+from activities.builtin_tools import TOOLS
 from activities.contract import RunTool, ToolDone
 from activities.declared import Workspace
 from activities.messages import result_of, serialise, user_message
-from activities.run_tool import MAX_RESULT, ToolRunner
+from activities.run_tool import ToolRunner
+from activities.tool import Asked, Tool, ToolResult
+from activities.tool_calls import MAX_RESULT
 from activities.workspace import Workspaces
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
@@ -123,9 +125,11 @@ async def test_what_the_workflow_gets_holds_no_content(store, folder, answered, 
 
 async def test_a_result_of_5_mb_is_cut_for_the_model_and_whole_in_the_store(store, folder, answered, run):
     whole = "start" + "é" * 2_500_000 + "end"
-    verbose = BuiltinTool(
-        declaration=TOOLS["read_file"].declaration, run=lambda files, arguments: ToolResult(text=whole)
-    )
+
+    async def say_it(asked: Asked) -> ToolResult:
+        return ToolResult(text=whole)
+
+    verbose = Tool(declaration=TOOLS["read_file"].declaration, run=say_it)
     done = await run(await answered(("read_file", "{}")), 0, "read_file", tools={"read_file": verbose})
     text, _ = await said(store, done)
     assert len(text.encode()) < MAX_RESULT + 200

@@ -1,0 +1,53 @@
+"""All tools by name: the built-in ones and those that the operator declared; what each needs, and where it runs.
+
+Here: names and routes, which checks of an agent and the run's plan need. Not here: building a tool (the worker does).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from activities.asking import ASKING
+from activities.builtin_tools import TOOLS
+from activities.contract import Elsewhere, Here, Route
+from activities.declared import Declared
+from activities.declared_tools import ActivityTool, CommandTool, DeclaredTool, FunctionTool, McpServer
+from activities.tool import Tool
+from activities.tool_declaration import ToolDeclaration
+
+BUILT_IN: Final[dict[str, Tool]] = {**TOOLS, ASKING.declaration.name: ASKING}
+"""What every agent may name."""
+
+
+def routes(declared: Declared) -> dict[str, Route]:
+    """Every tool that an agent may name here, and where its calls go."""
+    known: dict[str, Route] = {name: Here(in_workspace=tool.in_workspace) for name, tool in BUILT_IN.items()}
+    known |= {name: _route(tool) for name, tool in declared.tools.items()}
+    for server in declared.mcp.values():
+        known |= {server.known_as(tool): _here(server) for tool in server.tools}
+    return known
+
+
+def _route(tool: DeclaredTool) -> Route:
+    match tool:
+        case ActivityTool():
+            return Elsewhere(
+                activity=tool.activity,
+                task_queue=tool.task_queue,
+                idempotent=tool.idempotent,
+                timeout_s=tool.timeout_s,
+                heartbeat_s=tool.heartbeat_s,
+            )
+        case FunctionTool():
+            return _here(tool)
+        case CommandTool():
+            return _here(tool).model_copy(update={"in_workspace": True})
+
+
+def _here(tool: FunctionTool | CommandTool | McpServer) -> Here:
+    return Here(idempotent=tool.idempotent, timeout_s=tool.timeout_s)
+
+
+def declarations(declared: Declared, here: Mapping[str, Tool]) -> dict[str, ToolDeclaration]:
+    """What models are told of every tool: those that run here, and those elsewhere."""
+    elsewhere = {name: tool.declaration for name, tool in declared.tools.items() if isinstance(tool, ActivityTool)}
+    return {name: tool.declaration for name, tool in here.items()} | elsewhere

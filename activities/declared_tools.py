@@ -1,0 +1,114 @@
+"""The tools that the operator declares in `endstop.toml`, as types. Agents can only name them.
+
+Here: what each kind of tool needs, and the names under which models know them. Light: nothing is imported for a tool,
+and no server is started, before a worker carries it out.
+"""
+
+import re
+from typing import Annotated, Any, Self
+
+from pydantic import Discriminator, Field, JsonValue, Tag, field_validator, model_validator
+
+from activities.tool_declaration import Approval, Handling, ToolDeclaration, ToolName
+
+Words = Annotated[str, Field(min_length=1, max_length=4_096)]
+NOTHING_ASKED: dict[str, JsonValue] = {"type": "object", "properties": {}}
+"""The schema of a tool without arguments."""
+
+
+class _Declared(Handling):
+    """What every declared tool may say of its calls."""
+
+    name: ToolName
+
+    @field_validator("approval")
+    @classmethod
+    def _patterns_compile(cls, approval: Approval) -> Approval:
+        for argument, pattern in approval.items() if isinstance(approval, dict) else ():
+            try:
+                re.compile(pattern)
+            except re.error:
+                raise ValueError(f'the pattern of "{argument}" is no regular expression') from None
+        return approval
+
+    @property
+    def handling(self) -> Handling:
+        """How its calls are handled."""
+        return Handling.model_validate({name: getattr(self, name) for name in Handling.model_fields})
+
+
+class ActivityTool(_Declared):
+    """An activity of somebody's worker, in any language: it gets the arguments as one JSON object."""
+
+    activity: Words
+    """The activity's type."""
+    task_queue: Words
+    description: Words
+    parameters: dict[str, JsonValue] = Field(default_factory=lambda: dict(NOTHING_ASKED))
+    """A JSON schema of an object; a call that does not fit it is told to the model and never made."""
+    heartbeat_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """Where the activity heartbeats: how long without one until its worker counts as lost."""
+
+    @property
+    def declaration(self) -> ToolDeclaration:
+        """What a model is told of it."""
+        return ToolDeclaration(
+            name=self.name, description=self.description, parameters=self.parameters, handling=self.handling
+        )
+
+
+class FunctionTool(_Declared):
+    """A Python function of the operator's: its signature is the schema, its docstring the description."""
+
+    function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+    """`package.module:function`, imported by the worker."""
+
+
+class CommandTool(_Declared):
+    """A command in the run's workspace, sandboxed as a gate's is; it takes no argument of the model's."""
+
+    command: Annotated[tuple[Words, ...], Field(min_length=1)]
+    description: Words
+    output_bytes: Annotated[int, Field(ge=1_024, le=64 * 2**20)] = 2**20
+
+
+def _kind(table: Any) -> str | None:  # noqa: ANN401 - whatever the file holds
+    keys = table if isinstance(table, dict) else type(table).model_fields
+    return next((kind for kind in ("activity", "function", "command") if kind in keys), None)
+
+
+DeclaredTool = Annotated[
+    Annotated[ActivityTool, Tag("activity")]
+    | Annotated[FunctionTool, Tag("function")]
+    | Annotated[CommandTool, Tag("command")],
+    Discriminator(
+        _kind,
+        custom_error_type="tool_kind",
+        custom_error_message='a tool names one of "activity", "function" and "command"',
+    ),
+]
+
+
+class McpServer(Handling):
+    """A server of the Model Context Protocol: a program that is started, or an address."""
+
+    name: ToolName
+    command: tuple[Words, ...] = ()
+    env: tuple[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], ...] = ()
+    """Variables of the worker that the program gets; it gets no other."""
+    url: str = ""
+    """Of its streamable HTTP endpoint."""
+    key_env: str = ""
+    """The variable that holds the bearer token for `url`."""
+    tools: Annotated[tuple[Words, ...], Field(min_length=1)]
+    """By the server's own names; models know them as `server_tool`."""
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> Self:
+        if bool(self.command) == bool(self.url):
+            raise ValueError('an MCP server names either "command" or "url"')
+        return self
+
+    def known_as(self, tool: str) -> str:
+        """The name under which models know a tool of this server: what vendors take, at most 64 characters."""
+        return re.sub(r"[^A-Za-z0-9_-]", "_", f"{self.name}_{tool}")[:64]

@@ -1,0 +1,72 @@
+"""Carries out a tool that is an activity of somebody's worker, in any language, on any task queue.
+
+Its arguments and its result stand in history, as they must; the conversation still grows in the store alone.
+"""
+
+from datetime import timedelta
+from typing import Any, Literal
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from temporalio import workflow
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    TimeoutError,  # noqa: A004 - Temporal's own word
+    TimeoutType,
+)
+
+from activities.contract import KEEP_RESULT, READ_ARGUMENTS, Elsewhere, KeepResult, RunTool, ToolArguments, ToolDone
+from workflows.carrying_out import IDEMPOTENT, ONCE, PICKUP, decision_id, local
+
+MAX_REASON = 2_000
+"""Characters of a failed activity's own words that the model is told."""
+
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+async def run_elsewhere(order: RunTool, route: Elsewhere, turn: int) -> ToolDone | Literal["lost"]:
+    """Read the arguments, call the activity, keep what it answers."""
+    asked = ToolArguments.model_validate(await local(READ_ARGUMENTS, order.written()))
+    if asked.done:
+        return asked.done.model_copy(update={"conversation": asked.done.conversation.within(order.answer)})
+    try:
+        result: Any = await _called(order, route, turn, asked.arguments or {})
+        kept = KeepResult(asked=order, result=_JSON.validate_python(result))
+    except ActivityError as error:
+        reason = _reason(error, route)
+        if reason is None:
+            return "lost"
+        kept = KeepResult(asked=order, result=reason, failed=True)
+    except ValidationError:
+        kept = KeepResult(asked=order, result=f"{order.call.name} answered something that is not JSON", failed=True)
+    written = {"asked": order.written(), "result": kept.result, "failed": kept.failed}
+    return ToolDone.read(await local(KEEP_RESULT, written), order.answer)
+
+
+async def _called(order: RunTool, route: Elsewhere, turn: int, arguments: dict[str, JsonValue]) -> Any:  # noqa: ANN401
+    return await workflow.execute_activity(
+        route.activity,
+        arguments,
+        activity_id=decision_id(f"{turn}.tool.{order.call.index}", route.activity, order.call.name),
+        task_queue=route.task_queue,
+        schedule_to_start_timeout=PICKUP,
+        start_to_close_timeout=timedelta(seconds=route.timeout_s),
+        heartbeat_timeout=None if route.heartbeat_s is None else timedelta(seconds=route.heartbeat_s),
+        retry_policy=IDEMPOTENT if route.idempotent else ONCE,
+        cancellation_type=workflow.ActivityCancellationType.TRY_CANCEL,
+        summary=f"turn {turn} · {order.call.name}",
+    )
+
+
+def _reason(error: ActivityError, route: Elsewhere) -> str | None:
+    """What the model is told of a call that failed; None where nobody knows what came of it."""
+    match error.cause:
+        case TimeoutError(type=TimeoutType.SCHEDULE_TO_START):
+            limit = PICKUP.total_seconds()
+            return f"no worker on task queue {route.task_queue} took the call within {limit:g} s; nothing was done"
+        case ApplicationError() as failure:
+            return f"{failure.type or 'error'}: {failure.message}"[:MAX_REASON]
+        case _ if route.idempotent:
+            return f"the call did not end within {route.timeout_s:g} s, or its worker was lost, however often tried"
+        case _:
+            return None
