@@ -205,6 +205,23 @@ NEEDS = "works in a workspace, and the agent names none; set workspace; there ar
             {"files": ["a"] * 21, "workspace": "calc"},
             "agent: files: should have at most 20 items after validation, not 21",
         ),
+        ({"output": {"type": "array"}}, 'agent: output: should be a JSON schema with type "object" at its top'),
+        (
+            {"output": {"type": "object", "default": float("inf")}},
+            "agent: output: should be a JSON schema: a table of JSON values, not nested too deeply",
+        ),
+        (
+            {"output": {"type": "object", "title": "a" * 65_536}},
+            "agent: output: has 65,567 bytes as JSON, at most 65,536 are taken",
+        ),
+        (
+            {"output": {"type": "object", "properties": {"age": {"type": "MARKER"}}}},
+            f"{STAGE}output: properties.age.type: is not what JSON Schema 2020-12 expects there",
+        ),
+        (
+            {"output": {"type": "object", "properties": {"age": {"$ref": "https://a.test/age"}}}},
+            f"{STAGE}output: properties.age.$ref: should name a part of this schema, such as #/$defs/NAME",
+        ),
         (
             {"files": ["/etc/passwd"], "workspace": "calc"},
             f'{STAGE}file "/etc/passwd": the path must be relative to the workspace, such as src/app.py',
