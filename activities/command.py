@@ -1,11 +1,12 @@
 """Running one command in a folder: no shell, its own process group, limits on time and output.
 
 Here: starting it, reading what it says within bounds, and ending all of it. Not here: what its exit code means
-(`run_gate`), or which environment and folder it gets beyond what it is told.
+(`run_gate`), what a sandbox shows it (`sandbox`), or which environment and folder it gets beyond what it is told.
 """
 
 import asyncio
 import os
+import re
 import signal
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
@@ -24,6 +25,11 @@ DRAIN_S: Final = 1.0
 
 _CHUNK: Final = 65_536
 
+_STARTED: Final = b'"exit-code"'
+"""What bubblewrap tells by its status descriptor of a command that it could execute, and of no other."""
+
+_REASON: Final = re.compile(r"(?:bwrap: )?(?:execvp )?(?P<what>.*): (?P<why>.*)", re.DOTALL)
+
 Limit = Literal["", "time", "output"]
 """For which limit a command was ended; "" where it ended by itself."""
 
@@ -38,6 +44,8 @@ class Command(Frozen):
     timeout_s: float
     output_bytes: int
     """Kept of the output: the first and the last half of this each."""
+    sandbox: tuple[str, ...] = ()
+    """The words of bubblewrap that go before `argv`; () runs it as it is."""
 
 
 class Ran(Frozen):
@@ -85,11 +93,22 @@ class _Output:
 async def run_command(command: Command) -> Ran | NotStarted:
     """Run it to its end or to a limit, whichever comes first; nothing of its process group outlives this call.
 
-    A cancellation ends the command too. A process that made a group of its own is out of reach here.
+    A cancellation ends the command too. A process that made a group of its own is out of reach here, unless the
+    command is in a sandbox: that ends with all that is in it.
     """
+    with os.fdopen(os.memfd_create("status"), "rb") as status:
+        ran = await _run(command, status.fileno())
+        status.seek(0)
+        started = not command.sandbox or _STARTED in status.read(_CHUNK)
+    if isinstance(ran, Ran) and ran.exit_code == 1 and not ran.limit and not started:
+        return NotStarted(reason=_reason(ran.output))
+    return ran
+
+
+async def _run(command: Command, status: int) -> Ran | NotStarted:
     reader, writer = os.pipe()
     try:
-        process = await _start(command, writer)
+        process = await _start(command, writer, status)
     except OSError as error:
         os.close(reader)
         return NotStarted(reason=f"{error.filename or command.argv[0]}: {os.strerror(error.errno or 0).lower()}")
@@ -105,15 +124,24 @@ async def run_command(command: Command) -> Ran | NotStarted:
     return Ran(exit_code=process.returncode or 0, output=output.text(), limit=limit)
 
 
-async def _start(command: Command, writer: int) -> Process:
+def _reason(said: str) -> str:
+    """What bubblewrap said, and nothing but it: the command itself did not come to say anything."""
+    parts = _REASON.fullmatch(said.strip())
+    return f"{parts['what']}: {parts['why'].lower()}" if parts else said.strip()
+
+
+async def _start(command: Command, output: int, status: int) -> Process:
     """Both streams go into one pipe of ours, in the order in which they are written; there is nothing to read."""
+    before = (*command.sandbox, "--json-status-fd", str(status), "--") if command.sandbox else ()
     return await asyncio.create_subprocess_exec(
+        *before,
         *command.argv,
         cwd=command.folder,
         env=command.environment,
         stdin=asyncio.subprocess.DEVNULL,
-        stdout=writer,
-        stderr=writer,
+        stdout=output,
+        stderr=output,
+        pass_fds=(status,) if command.sandbox else (),
         start_new_session=True,
     )
 

@@ -1,7 +1,7 @@
 """`run_gate`: runs one gate that the operator declared, and says what it found as a value.
 
-Here: what a command's end means for the work, and the environment it gets. Not here: running it within its limits
-(`command`), or what a failure costs (the ledger).
+Here: what a command's end means for the work, the environment it gets, and what it sees. Not here: running it within
+its limits (`command`), how a sandbox is made (`sandbox`), or what a failure costs (the ledger).
 
 - Exit code 0 passes. Any other fails, one by a signal too: what the work does to its checker is the work's failure.
 - A command that hangs or floods fails. Where it was cut depends on the machine, so its identity is the limit alone:
@@ -24,6 +24,7 @@ from activities.command import FLOOD, Command, NotStarted, Ran, run_command
 from activities.contract import RUN_GATE, GateDone, RunGate
 from activities.declared import CommandGate
 from activities.heartbeat import heartbeats
+from activities.sandbox import Sandbox, Seen, python_files
 from activities.stored import Contents, Details
 from activities.workspace import WorkspaceMissing, WorkspaceRefused, Workspaces
 from ledger.fingerprint import fingerprint
@@ -31,6 +32,9 @@ from ledger.outcomes import Broken, Failing, Passed, Verdict
 
 STANDARD_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 """Where commands are looked up, unless the composition root says otherwise."""
+
+OWN_PYTHON: Final = "python"
+"""As a command's first word: the interpreter that runs this worker."""
 
 ENDED_FOR_LIMIT: Final = 124
 """The exit code that timeout(1) gives a command whose time ran out."""
@@ -44,11 +48,18 @@ class GateRunner:
     """The activity `run_gate` on the worker that holds the workspaces."""
 
     def __init__(
-        self, store: GateStore, gates: Mapping[str, CommandGate], workspaces: Workspaces, *, path: str = STANDARD_PATH
+        self,
+        store: GateStore,
+        gates: Mapping[str, CommandGate],
+        workspaces: Workspaces,
+        *,
+        sandbox: Sandbox | None,
+        path: str = STANDARD_PATH,
     ) -> None:
         self._store = store
         self._gates = gates
         self._workspaces = workspaces
+        self._sandbox = sandbox
         self._path = path
 
     @activity.defn(name=RUN_GATE)
@@ -78,8 +89,10 @@ class GateRunner:
     def _command(self, gate: CommandGate, request: RunGate) -> Command:
         workspace = self._workspaces.path(request.run, request.workspace)
         scratch = self._workspaces.scratch(request.run, gate.name)
+        seen = seen_by(gate, workspace, scratch)
         return Command(
-            argv=argv_for(gate, workspace),
+            sandbox=self._sandbox.around(seen) if self._sandbox else (),
+            argv=gate.command,
             folder=workspace,
             environment=environment_for(gate, scratch, self._path),
             timeout_s=gate.timeout_s,
@@ -105,17 +118,18 @@ class GateRunner:
         return Broken()
 
 
-def argv_for(gate: CommandGate, workspace: Path) -> tuple[str, ...]:  # noqa: ARG001 - what a sandbox binds
-    """Return what is executed for a gate: its command as declared. A sandbox goes around it here."""
-    return gate.command
+def seen_by(gate: CommandGate, workspace: Path, scratch: Path) -> Seen:
+    """Return what a gate's command sees in its sandbox: the worker's Python where it runs that."""
+    python = python_files() if gate.command[0] == OWN_PYTHON else ()
+    return Seen(folder=workspace, scratch=scratch, readable=(*python, *gate.readable), network=gate.network)
 
 
 def environment_for(gate: CommandGate, scratch: Path, path: str) -> dict[str, str]:
     """Return the whole environment of a gate's command; none of the worker's own variables is in it.
 
-    A command whose first word is `python` means the interpreter that runs this worker: its folder comes first on PATH.
+    For the interpreter that runs this worker its folder comes first on PATH.
     """
-    own_python = f"{Path(sys.executable).parent}:" if gate.command[0] == "python" else ""
+    own_python = f"{Path(sys.executable).parent}:" if gate.command[0] == OWN_PYTHON else ""
     return {
         "PATH": f"{own_python}{path}",
         "HOME": str(scratch),

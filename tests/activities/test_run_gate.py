@@ -9,6 +9,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.contract import GateDone, RunGate
 from activities.declared import CommandGate, Workspace
 from activities.run_gate import GateRunner
+from activities.sandbox import found
 from activities.workspace import Workspaces
 from ledger.outcomes import Broken, Failing, Passed
 from store import Store
@@ -34,14 +35,20 @@ def workspaces(tmp_path):
     return Workspaces(tmp_path / "root", {"app": Workspace(name="app", source=source)})
 
 
+@pytest.fixture(params=["in a sandbox", "without one"])
+def sandbox(request):
+    """Whatever holds of a gate holds in both."""
+    return found() if request.param == "in a sandbox" else None
+
+
 @pytest.fixture
-def run(store, workspaces):
+def run(store, workspaces, sandbox):
     """Run a gate with the given command once, in the workspace of the given run."""
 
     async def run_gate(*command, run="run-1", environment=None, **limits):
         gate = CommandGate(name="tests", command=command, **limits)
         request = RunGate(gate="tests", seq=7, workspace="app", run=run)
-        runner = GateRunner(store, {"tests": gate}, workspaces)
+        runner = GateRunner(store, {"tests": gate}, workspaces, sandbox=sandbox)
         done = await (environment or ActivityEnvironment()).run(runner.run_gate, request)
         return GateDone.model_validate(done).verdict
 
@@ -144,7 +151,7 @@ async def test_a_missing_workspace_breaks_the_gate(store, run):
 async def test_an_undeclared_gate_is_broken(store, workspaces):
     workspaces.claim("run-1", "app")
     request = RunGate(gate="gone", seq=1, workspace="app", run="run-1")
-    done = await ActivityEnvironment().run(GateRunner(store, {}, workspaces).run_gate, request)
+    done = await ActivityEnvironment().run(GateRunner(store, {}, workspaces, sandbox=None).run_gate, request)
     assert GateDone.model_validate(done).verdict == Broken()
 
 
@@ -154,6 +161,7 @@ async def test_a_gate_sees_none_of_the_workers_variables(store, workspaces, run,
     shown = await output_of(store, await run("python", "-c", "import os; print(dict(os.environ)); raise SystemExit(1)"))
     assert "MARKER" not in shown
     variables = ast.literal_eval(shown)
+    assert variables.pop("PWD", str(folder)) == str(folder)  # bubblewrap sets it
     assert set(variables) == {"PATH", "HOME", "TMPDIR", "LANG", "TERM", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"}
     assert variables["HOME"] == str(folder.parent / ".scratch" / "tests")
 
