@@ -95,6 +95,12 @@ class Run:
         body = {"answer": label, **more}
         return self.hear(Answer.model_validate({"intervention": opened.id, "digest": opened.digest, "body": body}))
 
+    def say_each(self, label: str) -> "Run":
+        """A person gives every open intervention the same answer, until none is open."""
+        while isinstance(self.doing, Ask):
+            assert self.say(label) is None
+        return self
+
     def hear(self, word: Answer | Directive) -> Refusal | None:
         step = (
             resolve(self.ledger, word, self.moment)
@@ -114,6 +120,10 @@ class Run:
 
     def of(self, kind: str) -> list[JournalRecord]:
         return [record for record in self.records if record.type == kind]
+
+
+def directive(label: str, **more: object) -> Directive:
+    return Directive.model_validate({"body": {"directive": label, **more}, "by": "ann"})
 
 
 def _verdict(found: str | None) -> Passed | Failing:

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.answers import Answer, AnswerBody, Directive
+from ledger.answers import Answer, AnswerBody
 from ledger.conversation import digest
 from ledger.decisions import Ask, CallModel, Finish, Wait
 from ledger.failures import FailureKind
 from ledger.interventions import ACCEPTS, BARE, Intervention, Open
 from ledger.outcomes import Answered, Expired, ToolOutcome, ToolRequest, ToolsRan, Trip
 from ledger.policy import AskPolicy, Policy
-from tests.ledger.runs import FIRST, SECOND, Run, plan_of
+from tests.ledger.runs import FIRST, SECOND, Run, directive, plan_of
 
 LABELS = {arm.model_fields["label"].default for arm in Intervention.__origin__.__args__}
 ANSWERS = {arm.model_fields["answer"].default for arm in AnswerBody.__origin__.__args__}
@@ -26,10 +26,6 @@ def exhausted() -> Run:
     run.fail(FailureKind.AUTH)
     run.fail(FailureKind.AUTH)
     return run
-
-
-def directive(label: str, **more: object) -> Directive:
-    return Directive.model_validate({"body": {"directive": label, **more}, "by": "ann"})
 
 
 def test_every_intervention_has_a_row_of_answers_and_every_answer_is_known():
