@@ -136,3 +136,15 @@ def test_a_pause_and_a_stop_are_heard_while_a_call_is_asked_about():
     run = asking(call(approval="always"))
     run.say("stop")
     assert isinstance(run.doing, Finish)
+
+
+def test_an_approval_of_one_call_is_none_for_a_tool_whose_first_call_a_person_wants_to_see():
+    run = ran(asking(call(approval="always")).say_each("approve"), "ok")
+    assert again(run, call(approval="once")).asked == "ApprovalNeeded"
+
+
+def test_of_two_questions_each_gets_its_own_reply():
+    run = asking(call(), call(1, question=Question(text="One?")), call(2, question=Question(text="Two?")))
+    run.say("reply", text="1")
+    run.say("reply", text="2")
+    assert [call.said.text if call.said else "" for call in run.doing.calls] == ["", "1", "2"]
