@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from activities.declared import SandboxKind
+from activities.sandbox import SandboxUnusable, check, found
 from commands.answering import body_of, open_question, send_answer
 from commands.connect import Where
 from commands.opening import Opened, Setup, opened
@@ -94,7 +96,7 @@ async def _build(folder: Path, stack: AsyncExitStack) -> Stage:
     files = folder / "fix-tests"
     shutil.copytree(EXAMPLE, files, ignore=shutil.ignore_patterns(".endstop", "__pycache__"))
     settings = files / "endstop.toml"
-    settings.write_text(_simulated(settings.read_text(), simulator.url))
+    settings.write_text(f'sandbox = "{await _sandbox()}"\n{_simulated(settings.read_text(), simulator.url)}')
     server = DevServer(port=free_port(), ui_port=free_port(), log=folder / "temporal.log")
     await stack.enter_async_context(running(server))
     click.echo(f"Temporal server {server.address}, simulated models {simulator.url}; a worker is starting")
@@ -110,6 +112,19 @@ async def _simulator(folder: Path) -> "AsyncIterator[Simulator]":
 
     async with Simulator(Script.load(EXAMPLE / "script.toml"), folder / "simulator.log") as simulator:
         yield simulator
+
+
+async def _sandbox() -> SandboxKind:
+    """The tour's own choice, told in one line: a script may do without one, the code of a real model should not."""
+    try:
+        await check(found())
+    except SandboxUnusable:
+        click.echo(
+            'No bubblewrap works here: the tour, a script, runs its gate with sandbox = "none"; real models need it'
+        )
+        return "none"
+    click.echo("The gate runs in a sandbox, bubblewrap")
+    return "bubblewrap"
 
 
 def _simulated(settings: str, url: str) -> str:

@@ -400,18 +400,34 @@ def test_without_a_worker_a_run_is_shown_from_the_store_and_says_so(stage: Stage
     assert "no worker is there to ask" in answered.err
 
 
-def test_the_tour_plays_to_its_end_without_a_terminal_and_cleans_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        pytest.param({}, "The gate runs in a sandbox", id="in a sandbox"),
+        pytest.param({"PATH": "/nowhere"}, 'runs its gate with sandbox = "none"', id="on a machine without bubblewrap"),
+    ],
+)
+def test_the_tour_plays_to_its_end_without_a_terminal_and_cleans_up(
+    tmp_path: Path, more: dict[str, str], told: str
+) -> None:
     environment = os.environ | {"TMPDIR": str(tmp_path), "TEMPORAL_ADDRESS": "127.0.0.1:1", "ENDSTOP_CONFIG": "/nope"}
     tour = subprocess.run(
         [sys.executable, str(ROOT / "cli.py"), "demo"],
         cwd=tmp_path,
-        env=environment,
+        env=environment | more,
         stdin=DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
     assert (tour.returncode, tour.stderr) == (0, "")
-    for words in ("failover", "charged (4 so far)", "endstop answer tour guide", "round 7: passed", "tour  completed"):
+    for words in (
+        "failover",
+        "charged (4 so far)",
+        "endstop answer tour guide",
+        "round 7: passed",
+        "tour  completed",
+        told,
+    ):
         assert words in tour.stdout
     assert list(tmp_path.iterdir()) == []
