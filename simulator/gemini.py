@@ -64,7 +64,7 @@ class Gemini:
         )
 
     def check(self, ask: Ask, body: Mapping[str, JsonValue]) -> None:
-        strict_gemini.check(body, signs=SIGNS.match(ask.model) is not None)
+        strict_gemini.check(body, model=ask.model, signs=SIGNS.match(ask.model) is not None)
 
     def files(self, body: Mapping[str, JsonValue]) -> Iterator[str]:
         return files_of(body)

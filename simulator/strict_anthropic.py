@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from simulator.dialect import AskError
 from simulator.strict import Object, objects, text_of, unknown
+from simulator.strict_output import check_claude
 from simulator.strict_thinking import check_thinking
 
 FIELDS: Final = frozenset(
@@ -48,6 +49,7 @@ def check(body: Object) -> None:
         raise AskError(f"{extra}: Extra inputs are not permitted")
     if not isinstance(body.get("max_tokens"), int):
         raise AskError("max_tokens: Field required")
+    check_claude(body)
     _tools(body)
     _system(body.get("system"))
     messages = [message for _, message in objects(body.get("messages"))]

@@ -20,6 +20,7 @@ from simulator.strict_openai import (
     missing_parameter,
     unknown_parameter,
 )
+from simulator.strict_output import check_chat
 
 FIELDS: Final = frozenset(
     """
@@ -66,6 +67,7 @@ def check(body: Object) -> None:
                 check_name(f"tools[{index}].function.name", str(name))
             case _:
                 raise missing_parameter(f"tools[{index}].function.name")
+    check_chat(body)
     messages = [message for _, message in objects(body.get("messages"))]
     for index, message in enumerate(messages):
         _message(index, message)

@@ -14,6 +14,7 @@ from simulator.dialect import AskError
 from simulator.gemini_request import Turn, parts_of, spelled, turns_of
 from simulator.signatures import issued
 from simulator.strict import Object, objects, text_of, unknown
+from simulator.strict_output import check_gemini
 
 FIELDS: Final = frozenset(
     """
@@ -55,13 +56,15 @@ SKIPS: Final = (b"skip_thought_signature_validator", b"context_engineering_is_th
 """Signatures that are documented to be taken for calls another model made."""
 
 
-def check(body: Object, *, signs: bool) -> None:
+def check(body: Object, *, model: str, signs: bool) -> None:
     """AskError for the first rule that the request breaks. `signs`: the model wants its signatures back."""
     known = spelled(dict(body))
     request: Object = known if isinstance(known, dict) else {}
     _fields("", request, FIELDS)
-    config = request.get("generationConfig")
-    _fields("generation_config", config if isinstance(config, dict) else {}, CONFIG)
+    given = request.get("generationConfig")
+    config: Object = given if isinstance(given, dict) else {}
+    _fields("generation_config", config, CONFIG)
+    check_gemini(request, config, model)
     _tools(request)
     turns = turns_of(body)
     for index, turn in enumerate(turns):

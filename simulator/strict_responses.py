@@ -19,6 +19,7 @@ from simulator.strict_openai import (
     missing_parameter,
     unknown_parameter,
 )
+from simulator.strict_output import check_responses
 
 FIELDS: Final = frozenset(
     """
@@ -57,6 +58,7 @@ def check(body: Object) -> None:
     for index, tool in objects(body.get("tools")):
         if tool.get("type") == "function":
             check_name(f"tools[{index}].name", text_of(tool, "name"))
+    check_responses(body)
     if body.get("input") == []:
         raise empty_array("input")
     items = [item for _, item in objects(body.get("input"))]
