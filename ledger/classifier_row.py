@@ -37,7 +37,7 @@ class Row(Frozen):
     providers: tuple[str, ...] = ()
     """Parts of the provider's name; needed only where a code is ambiguous (plain numbers)."""
     ended: tuple[str, ...] = ()
-    """How the trip broke off: parts of the word, "timeout" fits them all."""
+    """How the trip broke off: parts of the word, "timeout" fits them all; "" fits whatever broke off."""
     statuses: tuple[Status, ...] = ()
     codes: tuple[str, ...] = ()
     """Machine codes; case and punctuation do not matter."""

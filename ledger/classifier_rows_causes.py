@@ -15,12 +15,21 @@ _FEATURES: Final = tuple(
     f"{feature} * {refusal}"
     for feature in (
         "parameter", "tool", "function call", "image", "vision", "temperature", "response format", "json", "stream",
-        "reasoning", "thinking", "system", "audio", "top p", "logprobs", "cache",
+        "reasoning", "thinking", "system", "audio", "top p", "logprobs", "cache", "instruction", "modality", "schema",
+        "penalty", "effort", "argument",
     )
     for refusal in ("not support", "unsupported", "not enabled for", "isnt supported")
 )  # fmt: skip
 
 POLICY: Final = (
+    Row(
+        rule="policy.unread", source="https://help.aliyun.com/zh/model-studio/error-code", kind=K.INVALID_REQUEST,
+        phrases=(
+            "unable to download", "unable to fetch", "cannot fetch", "could not fetch", "failed to download",
+            "could not download", "cannot download",
+        ),
+        unless=("timed out", "timeout"), statuses=("400", "422"),
+    ),
     Row(
         rule="policy.words", source="https://github.com/browser-use/browser-use/issues/262", kind=K.CONTENT_REFUSED,
         phrases=(
@@ -34,7 +43,8 @@ POLICY: Final = (
             "response was blocked", "blocked by guardrail", "guardrail intervened", "blocked by * guardrail",
             "inappropriate content", "output blocked", "sensitive content", "sensitive words",
             "sensitive information", "unsafe content", "unsafe or sensitive", "considered high risk",
-            "content exists risk", "data inspection", "cybersecurity risk", "sexual content", "recitation",
+            "content exists risk", "data inspection", "censorship", "content * is blocked", "cybersecurity risk",
+            "sexual content", "recitation",
             "copyrighted", "new sensitive", "input sensitive", "output sensitive", "敏感", "违规", "不安全",
             "内容安全", "不合规",
         ),
@@ -53,7 +63,8 @@ ACCESS: Final = (
             "location is not supported", "country region or territory", "not available in your region",
             "not available in your country", "not available in your location", "unsupported country",
             "unsupported region", "region is not supported", "not supported in your region",
-            "not supported in your country", "country not supported", "restricted region", "地区",
+            "not supported in your country", "country not supported", "unavailable in your", "restricted region",
+            "地区",
         ),
     ),
     Row(
@@ -106,7 +117,9 @@ KEYS: Final = (
             "authentication credentials", "missing authentication", "missing authorization", "authorization header",
             "no auth credentials", "no cookie auth", "no credentials", "invalid credentials", "bad credentials",
             "validate credentials", "invalid username or password", "user not found", "unauthenticated",
-            "no authentication", "invalid subscription key", "invalid iam", "oauth token", "re authenticate", "令牌",
+            "no authentication", "invalid subscription key", "missing subscription key", "invalid iam",
+            "failed to auth", "could not authenticate", "unable to authenticate", "signature cannot be verified",
+            "credentials could not be validated", "oauth token", "re authenticate", "令牌",
             "身份验证", "鉴权", "密钥", "api key不", "apikey",
         ),
         statuses=(*_REQUEST, "500"),
@@ -115,7 +128,7 @@ KEYS: Final = (
         rule="key.unset", source="https://github.com/Alishahryar1/free-claude-code/issues/91", kind=K.AUTH,
         phrases=(
             "api key is not set", "api key not set", "api key is not configured", "api key not configured",
-            "no api key", "missing api key", "api key is missing", "api key is required",
+            "no api key", "missing api key", "api key is missing", "api key is required", "reauthenticat",
         ),
         statuses=("424", "5xx"),
     ),
@@ -126,13 +139,18 @@ NAMED: Final = (
         rule="named.file", source="https://platform.claude.com/docs/en/api/errors", kind=K.FILE_MISSING,
         renew_files=True,
         phrases=(
-            "file not found", "file * not found", "files * not found", "no such file object", "no such file",
-            "file * does not exist", "file * do not exist", "file with id", "file * expired", "files * expired",
+            "file not found", "file * not found", "file * cannot be found", "file * can not be found",
+            "file * not exist", "files * not found", "no such file object", "no such file",
+            "file * does not exist", "file with id", "file * expired", "files * expired",
             "file * no longer", "file * deleted", "file * may not exist", "not * access the file",
             "could not find file", "file id * not", "invalid file id", "container * expired", "document not found",
             "attachment not found", "cached content not found", "cachedcontent not found", "文件不存在", "文件已过期",
         ),
-        unless=("no such file or directory", "model file"), statuses=_REQUEST,
+        unless=(
+            "no such file or directory", "model file", "format is not supported", "unsupported", "mime type",
+            "file type", "extension",
+        ),
+        statuses=_REQUEST,
     ),
     Row(
         rule="named.feature", source="https://github.com/can1357/oh-my-pi/issues/9415", kind=K.INVALID_REQUEST,
@@ -140,7 +158,8 @@ NAMED: Final = (
         phrases=(
             *_FEATURES, "not support tool", "not support function", "not support image", "not support system",
             "not support response", "unsupported parameter", "unsupported value", "only works in",
-            "not supported with this model",
+            "not supported with this model", "response format type is unavailable", "tool choice requires",
+            "chat template",
         ),
         statuses=(*_REQUEST, "500", "501"), unless=("support for tool use",),
     ),
@@ -154,12 +173,14 @@ NAMED: Final = (
             "model * deprecated", "model * retired", "model * decommissioned", "model * sunset",
             "model * discontinued", "model * no longer", "model * has been removed", "model * been deactivated",
             "model * end of life", "model * not loaded", "no models loaded", "failed to load model",
+            "unable to load model",
             "model * not deployed", "model * not enabled", "model * not been enabled", "model * not activated",
             "model * not open", "model * is disabled", "model * not allowed", "model * could not be found",
             "model * requires more system memory", "model requires more system memory", "model id * invalid",
             "model identifier", "no endpoints found", "no endpoints available", "no available model endpoints",
             "no allowed providers", "no available channel",
-            "no access to model", "access to the model", "access to this model", "access to model",
+            "no provider available", "no providers available", "no access to model", "access to the model",
+            "access to this model", "access to model",
             "access the model", "access model", "allowed to use publisher model", "deployment * does not exist",
             "deployment * not found", "try pulling", "pull the model", "endpoint is paused", "is not a chat model",
             "does not work with the specified model", "could not find model", "function * not found for account",

@@ -169,6 +169,13 @@ CHINA: Final = (
         ),
     ),
     Row(
+        rule="hunyuan.key", source=_HUNYUAN, kind=K.AUTH,
+        codes=(
+            "AuthFailure.SignatureFailure", "AuthFailure.SignatureExpire", "AuthFailure.SecretIdNotFound",
+            "AuthFailure.InvalidSecretId", "AuthFailure.TokenFailure", "AuthFailure.InvalidAuthorization",
+        ),
+    ),
+    Row(
         rule="hunyuan.policy", source=_HUNYUAN, kind=K.CONTENT_REFUSED,
         codes=("OperationDenied.TextIllegalDetected", "OperationDenied.ImageIllegalDetected"),
     ),

@@ -154,6 +154,31 @@ SIZES: Final = (
         unless=("inputs", "input tokens", "prompt", "context"), statuses=("400", "422", "500"),
     ),
     Row(
+        rule="size.field", source="https://platform.openai.com/docs/guides/error-codes", kind=K.TOO_LARGE,
+        phrases=tuple(
+            f"{field} {sort} too long"
+            for field in (
+                "content", "text", "input", "prompt", "instructions", "arguments", "output", "messages", "url",
+                "data",
+            )
+            for sort in ("string", "array")
+        ),
+    ),
+    Row(
+        rule="size.identifier", source="https://github.com/langmanus/langmanus/issues/119", kind=K.INVALID_REQUEST,
+        failover=True, phrases=("string too long", "array too long"),
+    ),
+    Row(
+        rule="size.count", source="https://github.com/HunorLaczko/ha-groq-cloud-api/issues/25", kind=K.INVALID_REQUEST,
+        failover=True, statuses=("400", "422"),
+        phrases=(
+            "maximum number of items", "maximum tools limit", "tools limit", "too many tools", "too many functions",
+            "at most * tools", "maximum of * tools", "at most * image", "at most * images", "only one image",
+            "at most * items", "maximum * tools",
+        ),
+        unless=_PASSING,
+    ),
+    Row(
         rule="size.words", source=_LITELLM, kind=K.TOO_LARGE,
         phrases=(
             "context length", "context window", "maximum context", "context size", "context limit", "max context",
@@ -166,18 +191,20 @@ SIZES: Final = (
             "maximum number of tokens", "max model len", "maximum model length", "model length limit",
             "request too large", "request is too large", "request entity too large", "payload too large",
             "payload is too large", "body too large", "body is too large", "content too large", "message too large",
+            "message larger than",
             "request size exceeds", "exceeds the maximum size", "exceeds the maximum * tokens",
             "exceeds maximum * tokens", "exceed the maximum * tokens", "tokens exceeds the",
             "number of tokens * exceed", "model token limit", "exceeds the token limit", "exceeds * token limit",
             "token limit exceeded", "must have less than * tokens", "too many tokens in", "too many tokens total",
             "too many tokens per request", "longer than the maximum", "longer than the model", "exceeds the limit of",
             "more than max tokens", "larger than the model", "reduce the length", "reduce your prompt",
-            "reduce the prompt", "shorten your", "shorten the", "string too long", "too long for requested model",
+            "reduce the prompt", "shorten your", "shorten the", "too long for requested model",
             "keep the first * tokens", "tokens to keep", "n keep * n ctx", "exceeds n ctx", "truncate prompt",
             "length of * exceeds", "exceeds max length",
             "maximum allowed size", "exceeds * bytes", "image exceeds", "image is too large", "image too large",
             "dimensions exceed", "file too large", "file is too large", "file size exceeds", "too many images",
-            "too many pages", "range of input length", "上下文", "超过最大长度", "超过最大", "输入过长", "超出最大",
+            "too many pages", "maximum of * pages", "range of input length", "exceed max * tokens",
+            "exceeds max * tokens", "上下文", "超过最大长度", "超过最大", "输入过长", "超出最大",
             "长度超",
         ),
         unless=_PASSING,

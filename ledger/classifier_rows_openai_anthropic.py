@@ -53,8 +53,7 @@ OPENAI: Final = (
     Row(
         rule="openai.context", source=_CODES, kind=K.TOO_LARGE,
         codes=(
-            "context_length_exceeded", "string_above_max_length", "request_too_large", "tokens_limit_reached",
-            "context_window_exceeded",
+            "context_length_exceeded", "request_too_large", "tokens_limit_reached", "context_window_exceeded",
         ),
     ),
     Row(
@@ -163,7 +162,10 @@ ANTHROPIC: Final = (
     Row(
         rule="anthropic.extra_usage",
         source="https://github.com/NousResearch/hermes-agent/blob/main/agent/error_classifier.py", kind=K.BILLING,
-        phrases=("extra usage is required", "long context beta is not yet available", "out of extra usage"),
+        phrases=(
+            "extra usage is required", "long context beta is not yet available", "out of extra usage",
+            "from your extra usage",
+        ),
     ),
     Row(
         rule="anthropic.credential_scope", source="https://github.com/anthropics/claude-code/issues/66314",

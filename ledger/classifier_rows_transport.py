@@ -31,10 +31,16 @@ TRANSPORT: Final = (
         ended=("bad address", "unsupported protocol", "invalid url"),
     ),
     Row(
+        rule="transport.proxy_key", source="https://requests.readthedocs.io/en/latest/user/advanced/#proxies",
+        kind=K.NETWORK, transient=False, failover=False, ended=("proxy", "connect", "tunnel"),
+        phrases=("proxy authentication required", "407 proxy", "tunnel * 407"),
+    ),
+    Row(
         rule="transport.not_connected", source="npm:@google/gemini-cli-core 0.61.0 retry.js RETRYABLE_NETWORK_CODES",
         kind=K.NETWORK,
         ended=(
-            "dns", "name resolution", "connect timeout", "connection timeout", "connect error", "connection refused",
+            "dns", "name resolution", "eai again", "enotfound", "getaddrinfo", "gaierror", "unreach",
+            "connect timeout", "connection timeout", "connect error", "connection refused",
             "connrefused", "unreachable", "pool timeout", "proxy", "tls", "ssl", "handshake",
         ),
     ),
@@ -46,7 +52,7 @@ TRANSPORT: Final = (
     ),
     Row(
         rule="transport.timeout", source=_HTTPX, kind=K.TIMEOUT, outcome_unknown=True,
-        ended=("timeout", "timed out", "deadline", "stall", "idle"),
+        ended=("timeout", "timed out", "timedout", "deadline", "stall", "idle"),
     ),
 )  # fmt: skip
 
@@ -84,16 +90,17 @@ ANSWERS: Final = (
         finishes=("insufficient_system_resource",),
     ),
     Row(
+        rule="answer.timeout", source="https://docs.cohere.com/reference/chat", kind=K.TIMEOUT,
+        finishes=("timeout",),
+    ),
+    Row(
         rule="answer.failed", source="https://docs.z.ai/api-reference/llm/chat-completion", kind=K.SERVER_ERROR,
         finishes=("error", "network_error", "failed", "abort"),
     ),
     Row(
         rule="transport.broken", source="https://github.com/openai/openai-python/issues/2065", kind=K.NETWORK,
-        outcome_unknown=True,
-        ended=(
-            "reset", "truncated", "closed", "disconnect", "eof", "incomplete", "broken", "protocol", "read", "write",
-            "abort", "network", "socket", "dropped", "hang up", "hung up", "cut",
-        ),
+        outcome_unknown=True, ended=("",),
     ),
 )  # fmt: skip
-"""Only where no error is named. `transport.broken` is last: a stream that was cut may have said why before."""
+"""Only where no error is named. `transport.broken` is last: a stream that was cut may have said why before. It takes
+any word for how a trip broke off, for every client has its own."""

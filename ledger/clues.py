@@ -4,16 +4,18 @@ Here: reading clues from the unwrapped body and the headers. Not here: unwrappin
 what a clue means (the rows).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ledger.answer_parts import finishes, has_output
+from ledger.embedded import parted
 from ledger.limit_arithmetic import over_limit
 from ledger.observation import Ended, Observation
 from ledger.phrases import code_words, squeezed, words
 from ledger.quoted_status import quoted_status
-from ledger.unwrapping import MAX_DEPTH, Shape, Unwrapped, embedded, unwrap
+from ledger.unwrapping import MAX_DEPTH, Shape, Unwrapped, unwrap
 
 MAX_STRINGS: Final = 400
 MAX_STRING: Final = 4_096
@@ -119,7 +121,10 @@ def _ours(seen: Observation) -> bool:
 
 
 def _ended(seen: Observation, found: Unwrapped) -> str:
-    ended = words(seen.transport or "")
+    """How it broke off; "" for an answer that came whole, of which the body says the rest."""
+    ended = code_words(seen.transport or "")
+    if ended == Ended.UNUSABLE:
+        return ""
     if ended not in ("", Ended.COMPLETE):
         return ended
     return Ended.TRUNCATED if found.shape == "stream" and not found.ended else ""
@@ -157,18 +162,27 @@ def _walk(key: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:  # noq
 
 
 def _text(key: str, value: str, depth: int) -> Iterator[tuple[str, str]]:
-    """A string, or the JSON that it holds beside its own words."""
-    text = value[:MAX_STRING]
-    inner = embedded(value) if "{" in value else None
-    if inner is None:
-        yield key, text
+    """A string, or the object that it holds beside its own words."""
+    found = parted(value) if "{" in value else None
+    if found is None:
+        yield key, value[:MAX_STRING]
         return
-    yield key, value[: value.find("{")][:MAX_STRING]
-    yield from _walk(key, inner, depth - 1)
+    yield key, found.before[:MAX_STRING]
+    yield from _walk(key, found.value, depth - 1)
+    yield "", found.after[:MAX_STRING]
+
+
+_SPOKEN: Final = re.compile(
+    # botocore: "An error occurred (ThrottlingException) when calling"; AWS SDKs: "ValidationException: ..."
+    r"\b([A-Z][A-Za-z]{3,60}Exception)\b"
+    # the status that gRPC's errors spell out, between "rpc error:" and "desc"
+    r"|\bcode = ([A-Za-z]{3,30}) desc\b"
+)
 
 
 def _codes(strings: list[tuple[str, str]]) -> Iterator[str]:
     for key, text in strings:
+        yield from (first or second for first, second in _SPOKEN.findall(text))
         name = key.lower()
         if name in _NOT_CODES or not text or len(text) > MAX_CODE:
             continue

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from ledger.embedded import embedded
 from ledger.page_text import page_text
 
 Shape = Literal["empty", "html", "text", "json", "stream"]
@@ -70,18 +71,6 @@ def parsed(text: str) -> tuple[bool, Any]:
         return True, json.loads(text)
     except (ValueError, RecursionError):
         return False, None
-
-
-def embedded(text: str) -> Any | None:  # noqa: ANN401 - JSON
-    """Find the first JSON object inside a sentence: "AnthropicException - {...}". None where there is none."""
-    at = text.find("{")
-    if at < 0:
-        return None
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return None
-    return value or None
 
 
 def _from_json(value: Any, *, failed: bool) -> Unwrapped:  # noqa: ANN401 - JSON
@@ -151,24 +140,25 @@ def _errors(parts: tuple[Mapping[str, Any], ...]) -> Iterator[Any]:
 
 
 def _error_parts(part: Mapping[str, Any], depth: int) -> Iterator[Any]:
-    """Error objects inside an answer, never the model's own words."""
-    if _is_error(part):
+    """Error objects inside an answer, never the model's own words. Tencent writes its keys with capitals."""
+    keyed = {str(key).lower(): value for key, value in part.items()}
+    if _is_error(keyed):
         yield {key: value for key, value in part.items() if key not in _ANSWER_KEYS}
     if depth:
-        nested = [part[key] for key in _NESTING_KEYS if isinstance(part.get(key), dict)]
+        nested = [keyed[key] for key in _NESTING_KEYS if isinstance(keyed.get(key), dict)]
         for inner in [*nested, *_dicts(part.get("choices"))]:
             yield from _error_parts(inner, depth - 1)
 
 
 def _is_error(part: Mapping[str, Any]) -> bool:
+    """Whether an object, its keys in lower case, tells of an error."""
     if any(part.get(key) for key in _ERROR_KEYS) or part.get("type") == "error" or part.get("object") == "error":
         return True
-    if any(str(key).lower().endswith("exception") and isinstance(value, dict) for key, value in part.items()):
+    if any(key.endswith("exception") and isinstance(value, dict) for key, value in part.items()):
         return True
-    if any(key in part for key in ("error_code", "error_msg", "errorCode", "errorMessage")):
-        return bool(
-            part.get("error_code") or part.get("error_msg") or part.get("errorCode") or part.get("errorMessage")
-        )
+    flat = [part[key] for key in ("error_code", "error_msg", "errorcode", "errormessage") if key in part]
+    if flat:
+        return any(flat)
     return _is_refusing_envelope(part)
 
 
@@ -179,7 +169,7 @@ def _is_refusing_envelope(part: Mapping[str, Any]) -> bool:
         return True
     if any(part.get(key) for key in _ANSWER_KEYS):
         return False
-    said = any(isinstance(part.get(key), str) and part.get(key) for key in ("message", "msg", "detail", "Message"))
+    said = any(isinstance(part.get(key), str) and part.get(key) for key in ("message", "msg", "detail"))
     if part.get("success") is False:
         return True
     return said and part.get("type") != "message" and part.get("code") not in (0, "0", 200, "200", "success")

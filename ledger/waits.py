@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from ledger.clues import Clues, clues_of
 from ledger.durations import EPOCH, duration, moment, seconds
+from ledger.embedded import embedded
 from ledger.failures import FailureKind
 from ledger.observation import Observation
-from ledger.unwrapping import MAX_DEPTH, embedded
+from ledger.unwrapping import MAX_DEPTH
 
 HEALS_S: Final = 900.0
 """What heals within 15 minutes is transient; a longer wait is an allowance that is used up (README of the corpus)."""

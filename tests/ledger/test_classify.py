@@ -69,6 +69,7 @@ def test_answers_of_further_vendors_are_told_apart(case: dict[str, Any]) -> None
     judged = classify(seen(case))
     assert judged.kind in {case["expected"]["kind"], *case["also_ok"]}, judged.rule
     assert judged.transient == case["expected"]["transient"], judged.rule
+    assert judged.failover == case["expected"].get("failover", judged.failover), judged.rule
     assert stated_wait(seen(case)) == pytest.approx(case["expected"]["wait_s"], abs=1e-3)
 
 
@@ -134,6 +135,26 @@ ORDER = {
         answer(502, {"message": "Error code: 401 - {'error': {'message': 'nope'}}", "type": "upstream_error"}),
         K.AUTH,
     ),
+    "so does what a gateway in Python prints": (
+        answer(500, {"message": "Error code: 404 - {'error': {'message': None, 'code': 'model_not_found'}}"}),
+        K.MODEL_UNAVAILABLE,
+    ),
+    "an exception's name in a sentence is a code": (
+        answer(500, {"message": "An error occurred (ThrottlingException) when calling Converse: please wait"}),
+        K.RATE_LIMITED,
+    ),
+    "a status that gRPC spells out is a code": (
+        answer(500, "rpc error: code = InvalidArgument desc = nope"),
+        K.INVALID_REQUEST,
+    ),
+    "the length of an identifier is not the context's": (
+        answer(400, {"message": "Invalid 'tool_calls[0].id': string too long", "code": "string_above_max_length"}),
+        K.INVALID_REQUEST,
+    ),
+    "the length of a message is": (
+        answer(400, {"message": "Invalid 'messages[0].content': string too long", "code": "string_above_max_length"}),
+        K.TOO_LARGE,
+    ),
     "a refusal with a phrase is a quote too": (
         answer(424, {"message": 'POST "https://provider.test/v1": 400 Bad Request {"message": "nope"}'}),
         K.INVALID_REQUEST,
@@ -168,6 +189,8 @@ WRAPPED = {
     "JSON in a string": json.dumps(json.dumps({"error": {"code": "model_not_found"}})),
     "one-element list": '[{"error": {"code": "model_not_found"}}]',
     "plain string": '{"error": "unknown model"}',
+    "printed dictionary": json.dumps({"detail": "400: {'error': {'code': 'model_not_found', 'param': None}} sorry"}),
+    "capital letters": '{"Response": {"Error": {"Code": "model_not_found"}}}',
     "exception key": '{"modelNotFoundException": {"message": "no such model"}}',
     "JSON line": '{"message": {"content": "Hel"}}\n{"error": "model \'x\' not found"}\n',
 }
@@ -232,6 +255,19 @@ def test_every_way_a_trip_ends_has_its_kind(ended: Ended) -> None:
 
 def test_a_status_that_says_error_outranks_how_its_body_ended() -> None:
     assert classify(answer(429, "", transport=Ended.RESET_MID_STREAM)).kind is K.RATE_LIMITED
+
+
+@pytest.mark.parametrize("word", ["terminated", "ERR_STREAM_PREMATURE_CLOSE", "EPIPE", "UND_ERR_SOCKET"])
+def test_any_word_for_a_broken_stream_is_a_broken_stream(word: str) -> None:
+    half = 'data: {"choices": [{"delta": {"content": "The three"}}]}\n\n'
+    judged = classify(Observation(status=200, body=half, transport=word))
+    assert (judged.kind, judged.outcome_unknown) == (K.NETWORK, True)
+
+
+@pytest.mark.parametrize("word", ["ConnectTimeout", "EAI_AGAIN", "ENETUNREACH", "ECONNREFUSED", "ProxyError"])
+def test_what_was_never_reached_was_never_paid(word: str) -> None:
+    judged = classify(Observation(transport=word))
+    assert (judged.kind, judged.outcome_unknown) == (K.NETWORK, False)
 
 
 def test_our_own_stop_outranks_what_the_provider_was_saying() -> None:

@@ -88,6 +88,7 @@ STATED = {
         60,
     ),
     "header outranks a sentence": (seen({"error": "try again in 50s"}, retry_after="20"), 20),
+    "words behind an object in a sentence": (said('[m] [429]: {"error": {"code": 429}} (reset after 30s)'), 30),
     "sentence outranks a reset": (
         seen({"error": "try again in 5s"}, x_ratelimit_remaining="0", x_ratelimit_reset="60"),
         5,
