@@ -102,7 +102,7 @@ def _tool(arguments: type[_Asked], does: Callable[[WorkspaceFiles, _Asked], str]
             raise TypeError("a file tool is called with the run's workspace")
         try:
             given = arguments.model_validate_json(asked.arguments or "{}")
-            return ToolResult(text=does(WorkspaceFiles(asked.folder), given))
+            return ToolResult(text=does(WorkspaceFiles(asked.folder, asked.protected), given))
         except ValidationError as error:
             return ToolResult(text=one_line(error, f"arguments of {does.__name__}", arguments), failed=True)
         except FileRefused as refused:

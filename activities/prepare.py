@@ -80,7 +80,7 @@ class Preparer:
         check_keys(agent, self._declared)
         check_task(task)
         if agent.workspace is not None:
-            await asyncio.to_thread(self._workspaces.claim, asked.run, agent.workspace)
+            await asyncio.to_thread(self._workspaces.claim, asked.run, agent.workspace, self._protected(agent))
         files = await self._files(agent, asked.run)
         await self._store.register_run(asked.run, asked.workflow_id, agent.name)
         conversation = Conversation(id=asked.run)
@@ -97,6 +97,11 @@ class Preparer:
             inline=isinstance(asked.task, str),
             routes=self._routes(agent),
         )
+
+    def _protected(self, agent: AgentSpec) -> dict[str, tuple[str, ...]]:
+        """What the agent's gates protect, by gate."""
+        gates = (self._declared.gates[name] for stage in agent.stages for name in stage.gates)
+        return {gate.name: gate.protected for gate in gates if gate.protected}
 
     async def _files(self, agent: AgentSpec, run: str) -> dict[str, NamedFile]:
         """Put every file that a stage names into the store, where each worker finds it; by its name."""

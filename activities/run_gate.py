@@ -6,6 +6,7 @@ its limits (`command`), how a sandbox is made (`sandbox`), or what a failure cos
 - Exit code 0 passes. Any other fails, one by a signal too: what the work does to its checker is the work's failure.
 - A command that hangs or floods fails. Where it was cut depends on the machine, so its identity is the limit alone:
   every hang of a gate is the same failure, whatever was printed before it. The model is shown the output all the same.
+- Where files that the gate protects were changed since the workspace was claimed, it fails as that, and is not run.
 - A command that cannot be started, or a workspace that is not here, is infrastructure: the gate is broken, and the
   reason is kept for people as a detail of the run.
 """
@@ -13,7 +14,7 @@ its limits (`command`), how a sandbox is made (`sandbox`), or what a failure cos
 import asyncio
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -32,6 +33,11 @@ from ledger.outcomes import Broken, Failing, Passed, Verdict
 
 STANDARD_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 """Where commands are looked up, unless the composition root says otherwise."""
+
+MAX_TOLD: Final = 100
+"""Paths that are named where protected files were changed."""
+
+TAMPERED: Final = "Gate {} checks the work by these files: they have to be as they were when the run began."
 
 OWN_PYTHON: Final = "python"
 """As a command's first word: the interpreter that runs this worker."""
@@ -76,20 +82,34 @@ class GateRunner:
         if gate is None:
             return await self._broken(request, f"gate {request.gate} is not declared on this worker")
         try:
-            command = await asyncio.to_thread(self._command, gate, request)
+            return await self._checked(gate, request)
         except (WorkspaceMissing, WorkspaceRefused) as missing:
             return await self._broken(request, str(missing))
+
+    async def _checked(self, gate: CommandGate, request: RunGate) -> Verdict:
+        if changed := await asyncio.to_thread(self._changed, request):
+            return await self._tampered(gate, changed)
+        command = await asyncio.to_thread(self._command, gate, request)
         ran = await run_command(command)
         if isinstance(ran, NotStarted):
             return await self._broken(request, f"gate {gate.name} cannot be started: {ran.reason}")
-        if ran.exit_code == 0 and not ran.limit:
-            return Passed()
-        return await self._failing(gate, ran, command.folder)
+        if ran.exit_code or ran.limit:
+            return await self._failing(gate, ran, command.folder)
+        if changed := await asyncio.to_thread(self._changed, request):  # by what it ran: its word is worth nothing
+            return await self._tampered(gate, changed)
+        return Passed()
+
+    def _changed(self, request: RunGate) -> tuple[str, ...]:
+        """What the gate protects and is not as it was when the workspace was claimed."""
+        workspace = self._workspaces.path(request.run, request.workspace)
+        protected = self._workspaces.protected(request.run, request.workspace).get(request.gate)
+        return protected.changed(workspace) if protected else ()
 
     def _command(self, gate: CommandGate, request: RunGate) -> Command:
         workspace = self._workspaces.path(request.run, request.workspace)
         scratch = self._workspaces.scratch(request.run, gate.name)
-        seen = seen_by(gate, workspace, scratch)
+        protected = self._workspaces.protected(request.run, request.workspace).values()
+        seen = seen_by(gate, workspace, scratch, (place for kept in protected for place in kept.mounts(workspace)))
         return Command(
             sandbox=self._sandbox.around(seen) if self._sandbox else (),
             argv=gate.command,
@@ -97,6 +117,17 @@ class GateRunner:
             environment=environment_for(gate, scratch, self._path),
             timeout_s=gate.timeout_s,
             output_bytes=gate.output_bytes,
+        )
+
+    async def _tampered(self, gate: CommandGate, changed: tuple[str, ...]) -> Failing:
+        """The work's failure: it changed what it is checked by. The same paths are the same failure."""
+        lines = [f"error: protected file changed: {path}" for path in changed[:MAX_TOLD]]
+        if len(changed) > MAX_TOLD:
+            lines.append(f"error: {len(changed) - MAX_TOLD} more protected files changed")
+        found = fingerprint("\n".join(lines))
+        output = await self._store.put("\n".join((*lines, TAMPERED.format(gate.name), "")))
+        return Failing(
+            version=found.version, exact=found.exact, family=found.family, items=len(found.items), output=output
         )
 
     async def _failing(self, gate: CommandGate, ran: Ran, workspace: Path) -> Failing:
@@ -118,10 +149,19 @@ class GateRunner:
         return Broken()
 
 
-def seen_by(gate: CommandGate, workspace: Path, scratch: Path) -> Seen:
-    """Return what a gate's command sees in its sandbox: the worker's Python where it runs that."""
+def seen_by(gate: CommandGate, workspace: Path, scratch: Path, protected: Iterable[Path]) -> Seen:
+    """Return what a gate's command sees in its sandbox: the worker's Python where it runs that.
+
+    What any gate of the run protects is read-only for each: one that rewrote it would break the others.
+    """
     python = python_files() if gate.command[0] == OWN_PYTHON else ()
-    return Seen(folder=workspace, scratch=scratch, readable=(*python, *gate.readable), network=gate.network)
+    return Seen(
+        folder=workspace,
+        scratch=scratch,
+        protected=tuple(protected),
+        readable=(*python, *gate.readable),
+        network=gate.network,
+    )
 
 
 def environment_for(gate: CommandGate, scratch: Path, path: str) -> dict[str, str]:

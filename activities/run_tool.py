@@ -72,6 +72,7 @@ class ToolRunner:
             run=request.answer.id,
             key=f"{request.answer.id}/{request.answer.length}/{request.call.index}",
             folder=self._workspaces.path(request.answer.id, request.workspace) if tool.in_workspace else None,
+            protected=self._protected(request) if tool.in_workspace else {},
             said=before,
         )
         limit = tool.handling.timeout_s
@@ -80,3 +81,7 @@ class ToolRunner:
                 return await tool.run(asked)
         except TimeoutError:
             return ToolResult(text=f"{call.name} was called off after {limit:g} s, its time limit", failed=True)
+
+    def _protected(self, request: RunTool) -> dict[str, str]:
+        kept = self._workspaces.protected(request.answer.id, request.workspace)
+        return {path: gate for gate, protected in kept.items() for path in protected.paths}

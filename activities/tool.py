@@ -4,8 +4,8 @@ Here: the shapes that all kinds of tools share. Not here: any kind of tool (`bui
 others), carrying a call out and keeping its result (`run_tool`), or deciding anything about it (the ledger).
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from activities.tool_declaration import Handling, ToolDeclaration
@@ -31,6 +31,8 @@ class Asked:
     """The same for every time that this very call is carried out: something to be idempotent by."""
     folder: Path | None = None
     """The run's workspace, for a tool that works in it."""
+    protected: Mapping[str, str] = field(default_factory=dict)
+    """Paths in it that a tool refuses to write, each with the gate that checks the work by it."""
     said: tuple[bytes, ...] = ()
     """The conversation up to the answer that carries the call."""
 

@@ -1,7 +1,8 @@
 """Workspaces: folders on this worker that runs work in, each a run's own copy of a folder the operator declared.
 
 Here: claiming a copy and saying where it is. Not here: access to its files (`workspace_files`), or commands in it
-(`command`). Layout: `root / run / name` is the copy, `root / run / .scratch / use` what commands need besides.
+(`command`). Layout: `root / run / name` is the copy, `root / run / .scratch / use` what commands need besides, and
+`root / run / .protected / name.json` what the copy's gates protect, as it was at first.
 """
 
 import fcntl
@@ -12,12 +13,19 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
+from pydantic import TypeAdapter
+
 from activities.declared import Workspace
+from activities.protected import Protected
 
 OWN_FOLDER: Final = ".endstop"
 """Where the store and the workspaces live by default; never copied, so that a workspace cannot hold the store."""
+
+_PROTECTED: Final = TypeAdapter(dict[str, Protected])
+"""By gate."""
 
 _COMPONENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 """A run or a name as one path component: no separator, no leading dot."""
@@ -38,18 +46,28 @@ class Workspaces:
         self._root = Path(os.path.realpath(root))
         self._declared = declared
 
-    def claim(self, run: str, name: str) -> Path:
+    def claim(self, run: str, name: str, protected: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> Path:
         """Copy the declared folder once; a second claim of the same run and name returns the copy as it is now.
 
-        All or nothing: the copy is made beside its place and renamed into it. File modes are kept.
+        All or nothing: the copy is made beside its place and renamed into it. File modes are kept. What each gate
+        protects is remembered as it is in the fresh copy, and stays remembered whatever the operator declares later.
         """
         source = self._source(name)
         place = self._place(run, name)
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _one_at_a_time(place.parent):
             if not _is_folder(place):
-                _copy(source, place, without=self._root)
+                with _copied(source, place, without=self._root) as copy:
+                    kept = {gate: Protected.of(copy, paths) for gate, paths in protected.items()}
+                    self._keep(run, name, kept)
         return place
+
+    def protected(self, run: str, name: str) -> dict[str, Protected]:
+        """Return what the gates of a claimed workspace protect, as it was when it was claimed, by gate."""
+        try:
+            return _PROTECTED.validate_json(self._kept(run, name).read_bytes())
+        except FileNotFoundError:
+            return {}
 
     def path(self, run: str, name: str) -> Path:
         """Return where a claimed workspace is."""
@@ -64,6 +82,14 @@ class Workspaces:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True, mode=0o700)
         return place
+
+    def _keep(self, run: str, name: str, protected: Mapping[str, Protected]) -> None:
+        kept = self._kept(run, name)
+        kept.parent.mkdir(exist_ok=True, mode=0o700)
+        kept.write_bytes(_PROTECTED.dump_json(dict(protected)))
+
+    def _kept(self, run: str, name: str) -> Path:
+        return self._place(run, name).parent / ".protected" / f"{name}.json"
 
     def _source(self, name: str) -> Path:
         if name not in self._declared:
@@ -96,7 +122,9 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _copy(source: Path, place: Path, *, without: Path) -> None:
+@contextmanager
+def _copied(source: Path, place: Path, *, without: Path) -> Iterator[Path]:
+    """Copy the source; the copy is in its place after the block, and not at all where that failed."""
     left_out = _left_out(source, without)
     half_made = place.parent / f".claiming-{place.name}"
     if half_made.exists():
@@ -107,6 +135,7 @@ def _copy(source: Path, place: Path, *, without: Path) -> None:
 
     shutil.copytree(source, half_made, symlinks=True, ignore=ignore)
     _check_links(half_made, source)
+    yield half_made
     half_made.rename(place)
 
 

@@ -9,10 +9,11 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 READ_BYTES: Final = 2**20
@@ -36,10 +37,11 @@ class FileRefused(Exception):  # noqa: N818 - it names what happened
 
 
 class WorkspaceFiles:
-    """The files of one folder."""
+    """The files of one folder. `protected` are paths in it that are not written, each with the gate that wants it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, protected: Mapping[str, str] = MappingProxyType({})) -> None:
         self._root = root
+        self._protected = protected
 
     def read(self, path: str, at_most: int = READ_BYTES) -> bytes:
         """Return a regular file's content, at most so many bytes."""
@@ -61,6 +63,7 @@ class WorkspaceFiles:
         if len(content) > WRITE_BYTES:
             raise FileRefused(f"the content has {len(content)} bytes; at most {WRITE_BYTES} can be written")
         *folders, name = components(path)
+        self._refuse_protected([*folders, name], path)
         with _told_plainly(path), self._folder(folders, make=True) as folder:
             _replace(folder, name, content, mode=_mode_to_keep(folder, name, path))
 
@@ -72,6 +75,12 @@ class WorkspaceFiles:
         folders = [] if path in (".", "./", "") else components(path)
         with _told_plainly(path), self._folder(folders) as folder:
             yield from _walk(folder, "".join(f"{name}/" for name in folders), depth)
+
+    def _refuse_protected(self, parts: list[str], path: str) -> None:
+        for protected, gate in self._protected.items():
+            own = protected.split("/")
+            if parts[: len(own)] == own:
+                raise FileRefused(f"{path} is protected: gate {gate} checks the work by it; change the work instead")
 
     @contextmanager
     def _folder(self, names: list[str], *, make: bool = False) -> Iterator[int]:
@@ -154,7 +163,7 @@ def _walk(folder: int, prefix: str, depth: int) -> Iterator[str]:
     with os.scandir(folder) as found:
         entries = sorted(islice(found, MAX_NAMES), key=lambda entry: entry.name)
     for entry in entries:
-        shown = prefix + _shown(entry.name)
+        shown = prefix + plain_name(entry.name)
         if entry.is_symlink():
             yield f"{shown} (a link, not followed)"
         elif not entry.is_dir(follow_symlinks=False):
@@ -166,7 +175,7 @@ def _walk(folder: int, prefix: str, depth: int) -> Iterator[str]:
                     yield from _walk(below, f"{shown}/", depth - 1)
 
 
-def _shown(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a file's name as text: bytes that are no UTF-8 are replaced, a line break cannot forge an entry."""
     text = os.fsencode(name).decode(errors="replace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
