@@ -1,8 +1,9 @@
 """The one place where a request leaves: a single one per attempt, recorded as it goes and comes.
 
 Here: the HTTP transport under every vendor's SDK. It refuses a second request of an attempt (SDKs and adapters resend
-on their own account, which would be paid and counted nowhere), names run and attempt to the provider, never follows a
-redirect, decompresses within a bound, and fills the attempt's `Exchange`. Not here: what the bytes mean.
+on their own account, which would be paid and counted nowhere) and a request to any host but the declared one, names
+run and attempt to the provider, never follows a redirect, decompresses within a bound, and fills the attempt's
+`Exchange`. Not here: what the bytes mean.
 
 It wraps the SDK's own default HTTP client, so that its proxies from the environment, TCP keepalive and pool of 1000
 connections stay as its vendor meant them; a bare custom transport would lose all three.
@@ -45,6 +46,10 @@ class SecondRequestError(httpx2.TransportError):
     """A client library tried to send another request within one attempt. It was not sent."""
 
 
+class ForeignHostError(httpx2.TransportError):
+    """A client library tried to send to another host than the operator declared. Nothing was looked up or sent."""
+
+
 class OversizeError(httpx2.TransportError):
     """The answer is larger than we read."""
 
@@ -64,10 +69,15 @@ def recorded(exchange: Exchange) -> Iterator[None]:
 
 
 class OneRequest(httpx2.AsyncBaseTransport):
-    """Lets one request leave per attempt, through `inner`."""
+    """Lets one request leave per attempt, through `inner`, to the host of `base_url` and nobody else.
 
-    def __init__(self, inner: httpx2.AsyncClient) -> None:
+    The operator chose that host, which may be a local one. A model's name and an answer's addresses are others' words:
+    whatever a client library makes of them, key and conversation stay with the host that they were meant for.
+    """
+
+    def __init__(self, inner: httpx2.AsyncClient, base_url: str) -> None:
         self._inner = inner
+        self._origin = _origin(httpx2.URL(base_url))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         exchange = _under_way.get()
@@ -76,6 +86,9 @@ class OneRequest(httpx2.AsyncBaseTransport):
         if exchange.request is not None:
             raise SecondRequestError("only one request may leave per attempt")
         exchange.request = await request.aread()  # an upload's form is not in memory yet
+        if _origin(request.url) != self._origin:
+            exchange.ended = Ended.BAD_ADDRESS
+            raise ForeignHostError("a request to another host than the declared one was not sent")
         _mark(request, exchange)
         try:
             return await _recorded(await self._inner.send(request, stream=True, follow_redirects=False), exchange)
@@ -85,6 +98,10 @@ class OneRequest(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port  # a port that goes without saying is None
 
 
 def _mark(request: httpx2.Request, exchange: Exchange) -> None:

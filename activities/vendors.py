@@ -210,7 +210,9 @@ def _who_and_where(provider: Provider, inner: httpx2.AsyncClient) -> dict[str, A
 
 def _http(provider: Provider, inner: httpx2.AsyncClient) -> httpx2.AsyncClient:
     """The HTTP client of an SDK, whose requests go out through `inner` by our transport."""
-    return httpx2.AsyncClient(transport=OneRequest(inner), auth=AsDeclared(provider), follow_redirects=False)
+    return httpx2.AsyncClient(
+        transport=OneRequest(inner, provider.base_url), auth=AsDeclared(provider), follow_redirects=False
+    )
 
 
 def _key(provider: Provider) -> str:

@@ -7,7 +7,8 @@ from pydantic import model_serializer, model_validator
 
 from ledger.model import Frozen
 
-_TARGET = re.compile(r"(?P<provider>[a-z0-9][a-z0-9_.-]{0,63}):(?P<model>[\w./:@+-]{1,200})", re.ASCII)
+# A model's name stands in the path of some requests: no ".." may lead out of it.
+_TARGET = re.compile(r"(?P<provider>[a-z0-9][a-z0-9_.-]{0,63}):(?P<model>(?!.*\.\.)[\w./:@+-]{1,200})", re.ASCII)
 
 
 class Target(Frozen):

@@ -2,13 +2,18 @@
 
 import json
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 from pydantic_ai.messages import BinaryContent, ModelRequest, UserPromptPart
 
 from activities import gemini_contents, vendors
+from activities.exchange import Exchange
 from activities.messages import Call, serialise, tool_result
-from simulator import Script, Text, ToolCall, ToolCalls
+from activities.transport import ForeignHostError, OneRequest, recorded
+from ledger.observation import Ended
+from simulator import Raw, Script, Simulator, Text, ToolCall, ToolCalls
 from tests.activities.model_bench import APIS, bench
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -61,6 +66,57 @@ async def test_headers_that_the_operator_declared_are_sent(tmp_path, api):
     async with bench(tmp_path, api, Text(text="Paris."), headers={"x-team": "blue"}) as b:
         await b.ask()
         assert b.sim.requests[0].headers["x-team"] == "blue"
+
+
+ELSEWHERE = {
+    # how another address differs from the declared one, of which {} is the port
+    "another port": "http://127.0.0.1:1/v1",
+    "another host": "http://localhost:{}/v1",
+    "another scheme": "https://127.0.0.1:{}/v1",
+    "a cloud's metadata": "http://169.254.169.254/latest/meta-data",
+    "a host that only looks like it": "http://127.0.0.1.attacker.invalid:{}/v1",
+    "the declared one as a user": "http://127.0.0.1:{}@attacker.invalid/v1",
+}
+
+
+@pytest.mark.parametrize("declared", ELSEWHERE.values(), ids=ELSEWHERE)
+async def test_a_request_to_another_host_than_the_declared_one_is_not_sent(declared):  # FAULTS S4
+    exchange = Exchange(run="run", attempt="1.1.1")
+    async with Simulator() as sim, httpx2.AsyncClient() as inner:
+        base_url = declared.format(urlsplit(sim.url).port)
+        async with httpx2.AsyncClient(transport=OneRequest(inner, base_url)) as http:
+            with recorded(exchange), pytest.raises(ForeignHostError):
+                await http.post(f"{sim.url}/v1/chat/completions", json={})
+        assert not sim.requests
+    assert (exchange.sent, exchange.ended) == (False, Ended.BAD_ADDRESS)
+
+
+def chunks(*objects: dict) -> Raw:
+    return Raw(
+        body="".join(f"data: {json.dumps(one)}\n\n" for one in objects), headers={"content-type": "text/event-stream"}
+    )
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_an_address_that_a_model_or_a_tool_names_is_never_fetched(tmp_path, api):  # FAULTS S4
+    async with Simulator() as bait:
+        image = f"![it]({bait.url}/a.png)"
+        round_ = ToolCalls(text=image, calls=(ToolCall(name="read_file", arguments={"path": bait.url}, id="call_a"),))
+        async with bench(tmp_path, api, round_, Text(text="Done.")) as b:
+            answer = (await b.ask()).conversation
+            result = tool_result(Call(id="call_a", name="read_file", arguments=""), image)
+            conversation = (await b.store.append_result(answer, 0, result)).conversation
+            assert (await b.trip("1.1.2", conversation=conversation)).outcome.outcome == "answered"
+        assert not bait.requests
+
+
+async def test_a_file_by_address_in_an_answer_is_never_fetched(tmp_path):  # FAULTS S4
+    async with Simulator() as bait:
+        file = {"fileData": {"fileUri": f"{bait.url}/a.png", "mimeType": "image/png"}}
+        answer = {"content": {"role": "model", "parts": [{"text": "Here:"}, file]}, "finishReason": "STOP"}
+        async with bench(tmp_path, "google", chunks({"candidates": [answer]})) as b:
+            await b.ask()
+        assert not bait.requests
 
 
 def test_every_declared_protocol_has_a_row():

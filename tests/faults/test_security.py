@@ -98,6 +98,7 @@ FORBIDDEN: dict[str, dict[str, Any]] = {
     "a model with an address": {"models": [{"provider": "openai", "model": "gpt-5", "base_url": BAIT}]},
     "an address as a model": {"models": [f"{BAIT}/v1:gpt-5"]},
     "a file as a model": {"models": ["file:///etc/passwd"]},
+    "a path out of the provider's own": {"models": ["google:gemini/../../../admin"]},
     "an address among the limits": AGENT | {"limits": {"base_url": BAIT}},
     "an address in the policy": AGENT | {"policy": {"calls": {"url": BAIT}}},
     "a key": AGENT | {"api_key": "sk-stolen"},
