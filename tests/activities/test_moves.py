@@ -4,6 +4,7 @@ The simulator is strict: foreign signatures, ids of another alphabet, rounds tha
 roles get the vendor's own refusal. The SDKs are the real ones, and the model names are ones whose rules they know.
 """
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.call_model import CallModel
 from activities.contract import ModelCall, ModelReply
 from activities.declared import Model, Provider
-from activities.messages import parse, serialise, tool_calls, tool_result, user_message
+from activities.messages import parse, serialise, text_of, tool_calls, tool_result, user_message
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
 from ledger.target import Target
@@ -39,6 +40,12 @@ ODD_IDS = {
 }
 """Ids that the one vendor may give and another would refuse."""
 
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "description": "MARKER-SCHEMA"}, "people": {"type": "integer"}},
+    "required": ["city"],
+}
+
 BASE64 = str.maketrans("-_", "+/")
 
 PIXEL = bytes.fromhex(
@@ -54,6 +61,8 @@ class Road:
     store: Store
     caller: CallModel
     agent_ref: str
+    json_ref: str
+    """The same agent with an output schema."""
     travelled: int = 0
 
     async def begin(self, first: ModelMessage) -> Conversation:
@@ -61,10 +70,10 @@ class Road:
         run = Conversation(id=f"run-{self.travelled}")
         return (await self.store.append(run, "task", serialise(first))).conversation
 
-    async def ask(self, api: str, conversation: Conversation, number: int) -> Conversation:
+    async def ask(self, api: str, conversation: Conversation, number: int, *, as_json: bool = False) -> Conversation:
         call = ModelCall(
             attempt=f"{self.travelled}.{number}",
-            agent_ref=self.agent_ref,
+            agent_ref=self.json_ref if as_json else self.agent_ref,
             stage=0,
             target=TARGETS[api],
             conversation=conversation,
@@ -93,12 +102,12 @@ async def road(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Road]:
         models = {str(target): Model(thinking="low") for target in TARGETS.values()}
         store = await Store.open(f"sqlite:///{tmp_path_factory.mktemp('moves') / 'store.db'}")
         caller = CallModel(store, providers, TOOLS, models=models)
-        agent = AgentSpec.model_validate(
-            {"models": [str(TARGETS["google"])], "instructions": INSTRUCTIONS, "tools": list(TOOLS)}
-        )
+        agent = {"models": [str(TARGETS["google"])], "instructions": INSTRUCTIONS, "tools": list(TOOLS)}
+        specs = (AgentSpec.model_validate(spec) for spec in (agent, agent | {"output": CITY}))
+        agent_ref, json_ref = [await store.put(spec.model_dump_json()) for spec in specs]
         try:
             await caller.warm()
-            yield Road(sim=sim, store=store, caller=caller, agent_ref=await store.put(agent.model_dump_json()))
+            yield Road(sim=sim, store=store, caller=caller, agent_ref=agent_ref, json_ref=json_ref)
         finally:
             await caller.close()
             await store.close()
@@ -157,6 +166,36 @@ async def test_a_conversation_goes_on_at_another_target_and_back_again(road: Roa
             conversation = (await road.store.append(conversation, f"note {number}", note)).conversation
     road.sim.use(script_of([(here, Text(text="Bye."))]))
     await road.ask(here, conversation, len(steps))
+
+
+@pytest.mark.parametrize("there", APIS)
+@pytest.mark.parametrize("here", APIS)
+async def test_structured_output_survives_a_move_and_the_way_back_in_the_middle_of_a_tool_round_too(
+    road: Road, here: str, there: str
+):
+    """Whoever is asked is told the schema, natively or by instructions, and reads the JSON that the other wrote."""
+    words = {api: json.dumps({"city": f"Answer of {api}"}) for api in APIS}
+    steps = [
+        (here, two_calls(here, thinking="Hm.")),
+        (there, two_calls(there, thinking="Hm.")),
+        (here, Text(text=words[here])),
+        (there, Text(text=f"```json\n{words[there]}\n```")),
+        (here, one_call(here)),
+        (there, Text(text=words[there])),
+    ]
+    road.sim.use(script_of(steps))
+    conversation = await road.begin(ModelRequest(parts=[UserPromptPart(content="Which city?")]))
+    for number, (api, reply) in enumerate(steps):
+        conversation = await road.ask(api, conversation, number, as_json=True)
+        if isinstance(reply, ToolCalls):
+            conversation = await road.answer_calls(conversation)
+            continue
+        assert text_of((await road.store.read(conversation))[-1]) == words[api]
+        note = user_message(f"and after {number}?")
+        conversation = (await road.store.append(conversation, f"note {number}", note)).conversation
+    requests = [request.raw.decode() for request in road.sim.requests[-len(steps) :]]
+    assert all("MARKER-SCHEMA" in request for request in requests)
+    assert f"Answer of {here}" in requests[-1]
 
 
 @pytest.mark.parametrize("there", APIS)
