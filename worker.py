@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import structlog
@@ -25,6 +26,7 @@ from temporalio.worker import Worker
 from activities.answer import AnswerReader
 from activities.call_model import CallModel
 from activities.catalog import declarations, routes
+from activities.declared_tools import CommandTool
 from activities.journal import JournalWriter
 from activities.notes import NoteWriter
 from activities.prepare import Preparer, workspace_queue
@@ -33,9 +35,11 @@ from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox, SandboxUnusable, check, found
 from activities.search_attributes import ensure_search_attributes, existing_search_attributes
 from activities.tool import Tool
+from activities.tool_unusable import ToolUnusable
 from activities.toolbox import open_tools
 from activities.tools_elsewhere import ElsewhereTools
 from activities.workspace import Workspaces
+from activities.workspace_command import WorkspaceCommands
 from ledger.classify import rows_with
 from logs import configure_logging, core_runtime
 from settings import Settings, SettingsError, load_settings
@@ -120,10 +124,11 @@ async def run_worker(
 async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[Worker, Worker]]:
     """Workers that only need to be run; what they use is open, and is closed after them."""
     sandbox = await sandbox_for(settings)
+    workspaces = Workspaces(settings.declared.workspace_root, settings.declared.workspaces)
     store = await Store.open(settings.store_url)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)
-        tools = await closing.enter_async_context(open_tools(settings.declared))
+        tools = await closing.enter_async_context(tools_of(settings, store, WorkspaceCommands(workspaces, sandbox)))
         call_model = CallModel(
             store,
             settings.declared.providers,
@@ -135,19 +140,33 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
         await call_model.warm()
         settle_memory()
         await ensure_search_attributes(client)
-        yield build_workers(settings, client, store, call_model, tools, sandbox)
+        yield build_workers(settings, client, store, call_model, tools, workspaces, sandbox)
+
+
+@asynccontextmanager
+async def tools_of(settings: Settings, store: Store, commands: WorkspaceCommands) -> AsyncIterator[dict[str, Tool]]:
+    """The tools that this worker carries out, open for this block. `CannotRun`: one of them cannot be opened."""
+    folder = settings.source.parent if settings.source else Path.cwd()
+    async with AsyncExitStack() as closing:
+        opening = open_tools(settings.declared, store=store, commands=commands, environ=os.environ, folder=folder)
+        try:
+            tools = await closing.enter_async_context(opening)
+        except ToolUnusable as unusable:
+            raise CannotRun(str(unusable)) from None
+        yield tools
 
 
 async def sandbox_for(settings: Settings) -> Sandbox | None:
-    """What is around the commands of gates, tried once; None: there are none, or the operator wants none.
+    """What is around the commands of gates and tools, tried once; None: there are none, or the operator wants none.
 
     `CannotRun`: it is wanted and does not work here. Going on without one is never decided for the operator.
     """
     declared = settings.declared
-    if not declared.gates:
+    tools = sum(isinstance(tool, CommandTool) for tool in declared.tools.values())
+    if not declared.gates and not tools:
         return None
     if declared.sandbox == "none":
-        _log.warning("worker.no_sandbox", gates=len(declared.gates))
+        _log.warning("worker.no_sandbox", gates=len(declared.gates), tools=tools)
         return None
     try:
         sandbox = found(settings.private)
@@ -173,11 +192,11 @@ def build_workers(
     store: Store,
     call_model: CallModel,
     tools: Mapping[str, Tool],
+    workspaces: Workspaces,
     sandbox: Sandbox | None,
 ) -> tuple[Worker, Worker]:
     """The worker of the shared task queue, and the one of this machine's workspaces."""
     declared = settings.declared
-    workspaces = Workspaces(declared.workspace_root, declared.workspaces)
     queue = workspace_queue(settings.task_queue, declared.workspace_root)
     preparer = Preparer(
         store=store,

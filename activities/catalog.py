@@ -4,9 +4,10 @@ Here: names and routes, which checks of an agent and the run's plan need. Not he
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
-from activities.asking import ASKING
+from activities.asking import ASK_PERSON
 from activities.builtin_tools import TOOLS
 from activities.contract import Elsewhere, Here, Route
 from activities.declared import Declared
@@ -14,13 +15,21 @@ from activities.declared_tools import ActivityTool, CommandTool, DeclaredTool, F
 from activities.tool import Tool
 from activities.tool_declaration import ToolDeclaration
 
-BUILT_IN: Final[dict[str, Tool]] = {**TOOLS, ASKING.declaration.name: ASKING}
-"""What every agent may name."""
+READ_OUTPUT: Final = "read_output"
+
+BUILT_IN: Final[Mapping[str, Here]] = MappingProxyType(
+    {
+        **{name: Here(in_workspace=tool.in_workspace) for name, tool in TOOLS.items()},
+        ASK_PERSON: Here(),
+        READ_OUTPUT: Here(),
+    }
+)
+"""What every agent may name, and where its calls go."""
 
 
 def routes(declared: Declared) -> dict[str, Route]:
     """Every tool that an agent may name here, and where its calls go."""
-    known: dict[str, Route] = {name: Here(in_workspace=tool.in_workspace) for name, tool in BUILT_IN.items()}
+    known: dict[str, Route] = dict(BUILT_IN)
     known |= {name: _route(tool) for name, tool in declared.tools.items()}
     for server in declared.mcp.values():
         known |= {server.known_as(tool): _here(server) for tool in server.tools}

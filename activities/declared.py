@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from activities.declared_tools import DeclaredTool, McpServer
+from activities.declared_tools import DeclaredTool, McpServer, ReadablePath
 from activities.workspace_files import FileRefused, components
 from ledger.agent import Name
 from ledger.classifier_row import Row
@@ -88,12 +88,6 @@ def _inside(path: str) -> str:
     return "/".join(parts)
 
 
-def _absolute(path: Path) -> Path:
-    if not path.is_absolute():
-        raise ValueError('a readable path is absolute, such as "/opt/jdk"')
-    return path
-
-
 class CommandGate(Frozen):
     """A gate that runs a command in the run's workspace, without a shell, with a cleaned environment."""
 
@@ -104,8 +98,7 @@ class CommandGate(Frozen):
     """What is kept of the output: the first and the last half of this each."""
     protected: tuple[Annotated[str, AfterValidator(_inside)], ...] = ()
     """Files and folders of the workspace that the work may not change: what the gate checks it by."""
-    readable: tuple[Annotated[Path, AfterValidator(_absolute)], ...] = ()
-    """What its sandbox shows besides the system, read-only: a compiler in /opt, say."""
+    readable: tuple[ReadablePath, ...] = ()
     network: bool = False
     """Whether it has the machine's network, the worker's server and inbox included; without a sandbox it has."""
 
@@ -124,7 +117,7 @@ class Declared(Frozen):
     models: dict[str, Model] = Field(default_factory=dict)
     gates: dict[str, CommandGate] = Field(default_factory=dict)
     sandbox: SandboxKind = "bubblewrap"
-    """Around the commands of gates."""
+    """Around the commands of gates and tools."""
     workspaces: dict[str, Workspace] = Field(default_factory=dict)
     workspace_root: Path = Path(".endstop/workspaces")
     """Where the copies live: `workspace_root / run / name`."""

@@ -5,15 +5,30 @@ and no server is started, before a worker carries it out.
 """
 
 import re
-from typing import Annotated, Any, Self
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import Discriminator, Field, JsonValue, Tag, field_validator, model_validator
+from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag, field_validator, model_validator
 
 from activities.tool_declaration import Approval, Handling, ToolDeclaration, ToolName
+
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
+"""Name of an environment variable."""
 
 Words = Annotated[str, Field(min_length=1, max_length=4_096)]
 NOTHING_ASKED: dict[str, JsonValue] = {"type": "object", "properties": {}}
 """The schema of a tool without arguments."""
+
+
+def _absolute(path: Path) -> Path:
+    if not path.is_absolute():
+        raise ValueError('a readable path is absolute, such as "/opt/jdk"')
+    return path
+
+
+ReadablePath = Annotated[Path, AfterValidator(_absolute)]
+"""What a command's sandbox shows besides the system, read-only: a compiler in /opt, say."""
 
 
 class _Declared(Handling):
@@ -70,6 +85,17 @@ class CommandTool(_Declared):
     command: Annotated[tuple[Words, ...], Field(min_length=1)]
     description: Words
     output_bytes: Annotated[int, Field(ge=1_024, le=64 * 2**20)] = 2**20
+    """What is kept of the output: the first and the last half of this each."""
+    readable: tuple[ReadablePath, ...] = ()
+    network: bool = False
+    """Whether it has the machine's network; without a sandbox it has."""
+
+    @property
+    def declaration(self) -> ToolDeclaration:
+        """What a model is told of it."""
+        return ToolDeclaration(
+            name=self.name, description=self.description, parameters=dict(NOTHING_ASKED), handling=self.handling
+        )
 
 
 def _kind(table: Any) -> str | None:  # noqa: ANN401 - whatever the file holds
@@ -89,16 +115,28 @@ DeclaredTool = Annotated[
 ]
 
 
-class McpServer(Handling):
+def _an_address(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise ValueError('a server\'s url is "https://host[:port]/path"; its host or port cannot be read') from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
+        raise ValueError('a server\'s url is "https://host[:port]/path", with http or https and a host')
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("a server's url holds no user or password; name the variable of the token as key_env")
+    return url
+
+
+class McpServer(_Declared):
     """A server of the Model Context Protocol: a program that is started, or an address."""
 
-    name: ToolName
     command: tuple[Words, ...] = ()
-    env: tuple[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], ...] = ()
-    """Variables of the worker that the program gets; it gets no other."""
-    url: str = ""
+    env: tuple[Variable, ...] = ()
+    """Variables of the worker that the program gets besides PATH, HOME and LANG; it gets no other."""
+    url: Annotated[str, AfterValidator(_an_address)] = ""
     """Of its streamable HTTP endpoint."""
-    key_env: str = ""
+    key_env: Variable | Literal[""] = ""
     """The variable that holds the bearer token for `url`."""
     tools: Annotated[tuple[Words, ...], Field(min_length=1)]
     """By the server's own names; models know them as `server_tool`."""
@@ -107,6 +145,10 @@ class McpServer(Handling):
     def _one_way_in(self) -> Self:
         if bool(self.command) == bool(self.url):
             raise ValueError('an MCP server names either "command" or "url"')
+        if self.env and not self.command:
+            raise ValueError('"env" is what a program gets; the variable of a bearer token for "url" is "key_env"')
+        if self.key_env and not self.url:
+            raise ValueError('"key_env" is the token for "url"; what a program gets is named by "env"')
         return self
 
     def known_as(self, tool: str) -> str:

@@ -90,6 +90,11 @@ def result_of(body: bytes) -> tuple[str, bool]:
     return str(part.content), part.outcome != "success"
 
 
+def is_answer(body: bytes) -> bool:
+    """Whether a stored message is a model's; else it is ours: a task, a note, a result."""
+    return isinstance(parse(body), ModelResponse)
+
+
 def tool_calls(body: bytes) -> tuple[Call, ...]:
     """Return the tool calls of a stored message in the order of the answer; none where it is not an answer."""
     message = parse(body)

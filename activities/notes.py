@@ -10,6 +10,7 @@ from typing import Final, Protocol, assert_never
 import pydantic_core
 from temporalio import activity
 
+from activities.catalog import READ_OUTPUT
 from activities.contract import APPEND, Append
 from activities.cutting import head, tail
 from activities.files import MANIFEST, NamedFile
@@ -66,7 +67,8 @@ class NoteWriter:
             case RepairNote():
                 output = (await self._store.get(note.output)).decode(errors="replace")
                 root = folder_in(output, run, agent.workspace or "")
-                return await asyncio.to_thread(repair_plan, note, output, root)
+                plan = await asyncio.to_thread(repair_plan, note, output, root)
+                return f"{plan.rstrip()}\n\n{whole_output(note)}" if _can_read_on(agent, note) else plan
             case GuideNote():
                 words = note.text if note.ref is None else (await self._store.get(note.ref)).decode(errors="replace")
                 return f"A person says:\n{words}"
@@ -88,6 +90,18 @@ def repair_plan(note: RepairNote, output: str, root: str) -> str:
     plain = output.replace(f"{root}/", "") if root else output
     parts.append(f"The end of its output:\n{tail(plain, MAX_TAIL)}")
     return "\n\n".join(part for part in parts if part)
+
+
+def whole_output(note: RepairNote) -> str:
+    """Say how the model gets at all that the gate printed."""
+    return (
+        f"The whole output is stored as {note.output}: read it with {READ_OUTPUT} where its end does not tell enough."
+    )
+
+
+def _can_read_on(agent: AgentSpec, note: RepairNote) -> bool:
+    """Whether a stage that has this gate has the tool too."""
+    return any(READ_OUTPUT in stage.tools for stage in agent.stages if note.gate in stage.gates)
 
 
 def folder_in(output: str, run: str, workspace: str) -> str:

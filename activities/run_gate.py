@@ -1,7 +1,7 @@
 """`run_gate`: runs one gate that the operator declared, and says what it found as a value.
 
-Here: what a command's end means for the work, the environment it gets, and what it sees. Not here: running it within
-its limits (`command`), how a sandbox is made (`sandbox`), or what a failure costs (the ledger).
+Here: what a command's end means for the work. Not here: what it gets and sees (`workspace_command`), running it within
+its limits (`command`), or what a failure costs (the ledger).
 
 - Exit code 0 passes. Any other fails, one by a signal too: what the work does to its checker is the work's failure.
 - A command that hangs or floods fails. Where it was cut depends on the machine, so its identity is the limit alone:
@@ -12,35 +12,29 @@ its limits (`command`), how a sandbox is made (`sandbox`), or what a failure cos
 """
 
 import asyncio
-import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from temporalio import activity
 
-from activities.command import FLOOD, Command, NotStarted, Ran, run_command
+from activities.command import NotStarted, Ran, run_command
 from activities.contract import RUN_GATE, GateDone, RunGate
 from activities.declared import CommandGate
 from activities.heartbeat import heartbeats
-from activities.sandbox import Sandbox, Seen, python_files
+from activities.sandbox import Sandbox
 from activities.stored import Contents, Details
 from activities.workspace import WorkspaceMissing, WorkspaceRefused, Workspaces
+from activities.workspace_command import STANDARD_PATH, WorkspaceCommands, limit_line
 from ledger.fingerprint import fingerprint
 from ledger.outcomes import Broken, Failing, Passed, Verdict
-
-STANDARD_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
-"""Where commands are looked up, unless the composition root says otherwise."""
 
 MAX_TOLD: Final = 100
 """Paths that are named where protected files were changed."""
 
 TAMPERED: Final = "Gate {} checks the work by these files: they have to be as they were when the run began."
-
-OWN_PYTHON: Final = "python"
-"""As a command's first word: the interpreter that runs this worker."""
 
 ENDED_FOR_LIMIT: Final = 124
 """The exit code that timeout(1) gives a command whose time ran out."""
@@ -65,8 +59,7 @@ class GateRunner:
         self._store = store
         self._gates = gates
         self._workspaces = workspaces
-        self._sandbox = sandbox
-        self._path = path
+        self._commands = WorkspaceCommands(workspaces, sandbox, path)
 
     @activity.defn(name=RUN_GATE)
     async def run_gate(self, request: RunGate) -> dict[str, Any]:
@@ -89,7 +82,7 @@ class GateRunner:
     async def _checked(self, gate: CommandGate, request: RunGate) -> Verdict:
         if changed := await asyncio.to_thread(self._changed, request):
             return await self._tampered(gate, changed)
-        command = await asyncio.to_thread(self._command, gate, request)
+        command = await asyncio.to_thread(self._commands.made, gate, request.run, request.workspace, gate.name)
         ran = await run_command(command)
         if isinstance(ran, NotStarted):
             return await self._broken(request, f"gate {gate.name} cannot be started: {ran.reason}")
@@ -105,20 +98,6 @@ class GateRunner:
         protected = self._workspaces.protected(request.run, request.workspace).get(request.gate)
         return protected.changed(workspace) if protected else ()
 
-    def _command(self, gate: CommandGate, request: RunGate) -> Command:
-        workspace = self._workspaces.path(request.run, request.workspace)
-        scratch = self._workspaces.scratch(request.run, gate.name)
-        protected = self._workspaces.protected(request.run, request.workspace).values()
-        seen = seen_by(gate, workspace, scratch, (place for kept in protected for place in kept.mounts(workspace)))
-        return Command(
-            sandbox=self._sandbox.around(seen) if self._sandbox else (),
-            argv=gate.command,
-            folder=workspace,
-            environment=environment_for(gate, scratch, self._path),
-            timeout_s=gate.timeout_s,
-            output_bytes=gate.output_bytes,
-        )
-
     async def _tampered(self, gate: CommandGate, changed: tuple[str, ...]) -> Failing:
         """The work's failure: it changed what it is checked by. The same paths are the same failure."""
         lines = [f"error: protected file changed: {path}" for path in changed[:MAX_TOLD]]
@@ -131,7 +110,7 @@ class GateRunner:
         )
 
     async def _failing(self, gate: CommandGate, ran: Ran, workspace: Path) -> Failing:
-        limit = _limit_line(gate, ran)
+        limit = limit_line(gate, ran)
         output = await self._store.put("\n".join(part for part in (ran.output.rstrip("\n"), limit) if part) + "\n")
         found = await asyncio.to_thread(
             fingerprint,
@@ -147,45 +126,3 @@ class GateRunner:
     async def _broken(self, request: RunGate, reason: str) -> Broken:
         await self._store.put_detail(request.run, f"gate:{request.gate}:{request.seq}", reason)
         return Broken()
-
-
-def seen_by(gate: CommandGate, workspace: Path, scratch: Path, protected: Iterable[Path]) -> Seen:
-    """Return what a gate's command sees in its sandbox: the worker's Python where it runs that.
-
-    What any gate of the run protects is read-only for each: one that rewrote it would break the others.
-    """
-    python = python_files() if gate.command[0] == OWN_PYTHON else ()
-    return Seen(
-        folder=workspace,
-        scratch=scratch,
-        protected=tuple(protected),
-        readable=(*python, *gate.readable),
-        network=gate.network,
-    )
-
-
-def environment_for(gate: CommandGate, scratch: Path, path: str) -> dict[str, str]:
-    """Return the whole environment of a gate's command; none of the worker's own variables is in it.
-
-    For the interpreter that runs this worker its folder comes first on PATH.
-    """
-    own_python = f"{Path(sys.executable).parent}:" if gate.command[0] == OWN_PYTHON else ""
-    return {
-        "PATH": f"{own_python}{path}",
-        "HOME": str(scratch),
-        "TMPDIR": str(scratch),
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-        "NO_COLOR": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-
-
-def _limit_line(gate: CommandGate, ran: Ran) -> str:
-    match ran.limit:
-        case "":
-            return ""
-        case "time":
-            return f"error: {gate.name} timed out after {gate.timeout_s:g} s"
-        case "output":
-            return f"error: {gate.name} was stopped after {FLOOD * gate.output_bytes} bytes of output"

@@ -77,7 +77,7 @@ class ToolRunner:
         )
         limit = tool.handling.timeout_s
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(None if tool.own_limit else limit):
                 return await tool.run(asked)
         except TimeoutError:
             return ToolResult(text=f"{call.name} was called off after {limit:g} s, its time limit", failed=True)

@@ -44,6 +44,8 @@ class Tool:
     declaration: ToolDeclaration
     run: Callable[[Asked], Awaitable[ToolResult]]
     """Whatever is wrong with a call is an answer to the model; an exception is trouble of ours and is retried."""
+    own_limit: bool = False
+    """It keeps its time limit by itself, and has more to say when that is over than that the call was called off."""
     in_workspace: bool = False
     """It works in the run's workspace, on the worker that holds it."""
 

@@ -1,14 +1,55 @@
-"""Opens the tools that this worker carries out, and closes them with it."""
+"""Opens the tools that this worker carries out, and closes them with it.
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+Here: which kind of tool is made of which declaration. Not here: any kind of tool. A tool that cannot be opened ends the
+worker before it takes any work: an agent that needs it would find out in the middle of its run.
+"""
 
-from activities.catalog import BUILT_IN
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from activities.asking import ASKING
+from activities.builtin_tools import TOOLS
+from activities.command_tools import command_tool
 from activities.declared import Declared
+from activities.declared_tools import ActivityTool, CommandTool, FunctionTool
+from activities.function_tools import function_tool, make_importable
+from activities.reading_output import reading
+from activities.stored import Contents
 from activities.tool import Tool
+from activities.workspace_command import WorkspaceCommands
+
+MAX_THREADS: Final = 200
+"""Functions that run in threads at the same time: as many as a worker has activities. Idle ones are not started."""
 
 
 @asynccontextmanager
-async def open_tools(declared: Declared) -> AsyncIterator[dict[str, Tool]]:  # noqa: ARG001
-    """Every tool that runs here, by the name under which models know it."""
-    yield dict(BUILT_IN)
+async def open_tools(
+    declared: Declared, *, store: Contents, commands: WorkspaceCommands, environ: Mapping[str, str], folder: Path
+) -> AsyncIterator[dict[str, Tool]]:
+    """Every tool that runs here, by the name under which models know it. `folder` is that of endstop.toml.
+
+    Raises `ToolUnusable`, whose message is one line for the operator.
+    """
+    built_in = (*TOOLS.values(), ASKING, reading(store))
+    tools = {tool.declaration.name: tool for tool in built_in}
+    threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="function-tool")
+    async with AsyncExitStack() as closing:
+        closing.callback(threads.shutdown, wait=False, cancel_futures=True)
+        make_importable(folder)
+        for name, tool in declared.tools.items():
+            match tool:
+                case FunctionTool():
+                    tools[name] = function_tool(tool, threads)
+                case CommandTool():
+                    tools[name] = command_tool(tool, commands)
+                case ActivityTool():
+                    pass  # its own worker carries it out
+        if declared.mcp:
+            from activities.mcp_tools import open_mcp  # noqa: PLC0415 - a second of CPU, for those who declare a server
+
+            for server in declared.mcp.values():
+                tools |= await closing.enter_async_context(open_mcp(server, environ, folder))
+        yield tools

@@ -1,0 +1,5 @@
+"""The one error of a declared tool that this worker cannot carry out: it ends the worker before it takes any work."""
+
+
+class ToolUnusable(Exception):  # noqa: N818 - what the operator reads
+    """A declared tool cannot be opened here; the message is one line: which, why, and what to do."""
