@@ -69,6 +69,12 @@ def refused(result: Result, code: int) -> str:
             AGENT + "[limits]\nturns = -1", ("limits.turns", "greater than or equal to 1"), id="negative limit"
         ),
         pytest.param(AGENT + "[policy.repairs]\nbudget = -1", ("budget", "greater than or equal to 0"), id="budget"),
+        pytest.param(AGENT + "[output]\ntype = 'array'", ("output", 'type "object"'), id="output that is no object"),
+        pytest.param(
+            AGENT + "[output]\ntype = 'object'\nproperties.age.type = 'nmuber'",
+            ("output", "properties.age.type", "JSON Schema"),
+            id="output that is no schema",
+        ),
         pytest.param("models = [", ("not valid TOML",), id="no TOML"),
         pytest.param("models = '\udc80'", ("not UTF-8",), id="no UTF-8"),
     ],
