@@ -9,7 +9,6 @@ Every mistake is a `SettingsError` of one line: file, place, what was expected. 
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
@@ -21,6 +20,7 @@ from activities.contract import TASK_QUEUE
 from activities.declared import CommandGate, Declared, Model, SandboxKind, Workspace
 from activities.declared_tools import DeclaredTool, McpServer
 from activities.endpoints import DEFAULTS, ProviderTable, provider_of
+from activities.toml_text import NotToml, read_toml
 from ledger.agent import Name
 from ledger.model import Frozen
 from ledger.own_row import OwnRow, without_twins
@@ -146,15 +146,9 @@ def _parsed(source: Path) -> dict[str, Any]:
     if len(content) > MAX_FILE_BYTES:
         raise SettingsError(f"{source}: is larger than 1 MiB; settings are a few lines of TOML")
     try:
-        return tomllib.loads(content.decode())
-    except UnicodeDecodeError:
-        raise SettingsError(f"{source}: is not UTF-8 text; settings are a few lines of TOML") from None
-    except tomllib.TOMLDecodeError as problem:
-        place = re.search(r"\(at [^()]*\)", str(problem))
-        where = place.group() if place else ""
-        raise SettingsError(f"{source}: is not valid TOML {where}".rstrip()) from None
-    except RecursionError:
-        raise SettingsError(f"{source}: is nested too deeply; settings are tables of plain values") from None
+        return read_toml(content)
+    except NotToml as problem:
+        raise SettingsError(f"{source}: {problem}") from None
 
 
 def _validated(document: dict[str, Any], source: Path) -> _File:

@@ -84,7 +84,7 @@ def _inside(path: str) -> str:
     except FileRefused as refused:
         raise ValueError(str(refused)) from None
     if any(char in path for char in "*?["):
-        raise ValueError('a protected path is no pattern; name a file, or a folder such as "tests/" with all in it')
+        raise ValueError('a protected path is no pattern; name a file, or a folder such as "tests/"')
     return "/".join(parts)
 
 

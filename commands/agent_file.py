@@ -4,15 +4,14 @@ Every mistake is a BadInput of one line. What the operator declared is checked a
 the worker checks again, by its own settings.
 """
 
-import re
 import secrets
 import sys
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from activities import spec
 from activities.catalog import routes
+from activities.toml_text import NotToml, read_toml
 from commands.refusals import BadInput
 from ledger.agent import AgentSpec
 
@@ -64,14 +63,9 @@ def _document(path: Path) -> dict[str, Any]:
     if len(content) > MAX_AGENT_BYTES:
         raise BadInput(f"{path}: is larger than 1 MiB; an agent file is a few lines of TOML")
     try:
-        return tomllib.loads(content.decode())
-    except UnicodeDecodeError:
-        raise BadInput(f"{path}: is not UTF-8 text; expected an agent file in TOML") from None
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"\(at [^()]*\)", str(error))
-        raise BadInput(f"{path}: is not valid TOML {place.group() if place else ''}".rstrip()) from None
-    except RecursionError:
-        raise BadInput(f"{path}: is nested too deeply; an agent is tables of plain values") from None
+        return read_toml(content)
+    except NotToml as problem:
+        raise BadInput(f"{path}: {problem}") from None
 
 
 def read_text(given: str, flag: str, limit: int = MAX_TEXT_BYTES) -> str:

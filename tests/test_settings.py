@@ -85,6 +85,7 @@ def test_everything_the_file_can_say_is_read_and_paths_are_relative_to_its_folde
         """
         workspace_root = "copies"
         task_queue = "night"
+        sandbox = "none"
         [models."openai:gpt-5"]
         context_tokens = 400000
         input_usd_per_mtok = 1.25
@@ -94,6 +95,9 @@ def test_everything_the_file_can_say_is_read_and_paths_are_relative_to_its_folde
         command = ["python", "-m", "pytest"]
         timeout_s = 60
         output_bytes = 4096
+        protected = ["tests/", "pyproject.toml"]
+        readable = ["/opt/jdk"]
+        network = true
         [workspaces.calc]
         source = "project"
         [store]
@@ -103,6 +107,8 @@ def test_everything_the_file_can_say_is_read_and_paths_are_relative_to_its_folde
     gate = settings.declared.gates["tests"]
     assert (gate.name, gate.command) == ("tests", ("python", "-m", "pytest"))
     assert (gate.timeout_s, gate.output_bytes) == (60, 4_096)
+    assert (gate.protected, gate.readable, gate.network) == (("tests", "pyproject.toml"), (Path("/opt/jdk"),), True)
+    assert settings.declared.sandbox == "none"
     assert settings.declared.workspaces["calc"].source == tmp_path / "project"
     assert settings.declared.workspace_root == tmp_path / "copies"
     model = settings.declared.models["openai:gpt-5"]
@@ -110,6 +116,21 @@ def test_everything_the_file_can_say_is_read_and_paths_are_relative_to_its_folde
     assert (model.cache_read_usd_per_mtok, model.cache_write_usd_per_mtok) == (0, None)
     assert settings.store_url == f"sqlite:///{tmp_path}/kept/store.db"
     assert settings.task_queue == "night"
+
+
+def test_gates_run_in_a_sandbox_unless_the_operator_says_otherwise(tmp_path):
+    declared = load(tmp_path, "[gates.x]\ncommand = ['a']").declared
+    assert declared.sandbox == "bubblewrap"
+    assert declared.gates["x"].network is False
+
+
+@pytest.mark.parametrize("store", ["sqlite:///kept/store.db", "sqlite:///kept/store.db?timeout=3"])
+def test_settings_store_and_workspaces_are_nothing_for_a_gate_to_see(tmp_path, store):
+    settings = load(tmp_path, f"[store]\nurl = '{store}'")
+    kept = tmp_path / "kept" / "store.db"
+    beside = [Path(f"{kept}{end}") for end in ("-wal", "-shm", "-journal")]
+    assert settings.private == (settings.source, kept, *beside, tmp_path / ".endstop" / "workspaces")
+    assert load(tmp_path, "[store]\nurl = 'postgresql://db/endstop'").private == (settings.source, settings.private[-1])
 
 
 @pytest.mark.parametrize("url", ["sqlite:////var/lib/endstop.db", "postgresql://db/endstop"])
@@ -154,6 +175,20 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
             "FILE: gates.x.timeout_s: should be less than or equal to 86400",
         ),
         (f"[gates.x]\ncommand = ['a']\ntimeout_s = '{MARKER}'", "FILE: gates.x.timeout_s: should be a valid number"),
+        ("sandbox = 'docker'", "FILE: sandbox: should be 'bubblewrap' or 'none'"),
+        ("sandbox = false", "FILE: sandbox: should be 'bubblewrap' or 'none'"),
+        (
+            "[gates.x]\ncommand = ['a']\nprotected = ['../y']",
+            "FILE: gates.x.protected[0]: the path must stay in the workspace; .. is not allowed",
+        ),
+        (
+            "[gates.x]\ncommand = ['a']\nprotected = ['tests/*.py']",
+            'FILE: gates.x.protected[0]: a protected path is no pattern; name a file, or a folder such as "tests/"',
+        ),
+        (
+            "[gates.x]\ncommand = ['a']\nreadable = ['opt']",
+            'FILE: gates.x.readable[0]: a readable path is absolute, such as "/opt/jdk"',
+        ),
         ("gates = 3", "FILE: gates: should be a table of keys and values"),
         ("workspaces.a = 3", "FILE: workspaces.a: should be a table of keys and values"),
         ("task_queue = 2020-01-01", "FILE: holds a date or a time; no setting is one, so put it into quotes"),
@@ -246,7 +281,7 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
             "FILE: providers.a.base_url: a base URL has no spaces and no control characters",
         ),
         (f"key = = '{MARKER}'", "FILE: is not valid TOML (at line 1, column 7)"),
-        ("a = " + "[" * 100_000, "FILE: is nested too deeply; settings are tables of plain values"),
+        ("a = " + "[" * 100_000, "FILE: is nested too deeply; expected tables of plain values"),
         ("# " + "x" * 2**20, "FILE: is larger than 1 MiB; settings are a few lines of TOML"),
     ],
 )
