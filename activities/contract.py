@@ -24,6 +24,8 @@ CALL_MODEL = "call_model"
 RUN_TOOL = "run_tool"
 READ_ARGUMENTS = "read_arguments"
 KEEP_RESULT = "keep_result"
+READ_TASK = "read_task"
+KEEP_ANSWER = "keep_answer"
 RUN_GATE = "run_gate"
 APPEND = "append"
 WRITE_JOURNAL = "write_journal"
@@ -61,8 +63,28 @@ class Elsewhere(Frozen):
     heartbeat_s: float | None = None
 
 
-Route = Annotated[Here | Elsewhere, Field(discriminator="where")]
+class Child(Frozen):
+    """A tool whose calls are runs of another agent."""
+
+    where: Literal["child"] = "child"
+    agent_ref: str
+    """Reference of the agent in the store; the child's workers use the same store."""
+    task_queue: str = ""
+    """"" : the parent's."""
+
+
+Route = Annotated[Here | Elsewhere | Child, Field(discriminator="where")]
 """Where the calls of a tool go."""
+
+
+class Parent(Frozen):
+    """Who started a run as a sub-agent, and what it may spend."""
+
+    workflow_id: str
+    depth: Annotated[int, Field(ge=0, lt=2**31)]
+    """The parent's own."""
+    spend_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """Its share of what the parent may still spend; None: no limit of the parent's."""
 
 
 class Prepare(Frozen):
@@ -72,6 +94,7 @@ class Prepare(Frozen):
     workflow_id: str
     agent: Any
     task: Any
+    parent: Parent | None = None
 
 
 class Prepared(Frozen):
@@ -92,6 +115,7 @@ class Prepared(Frozen):
     """Those that exist in the namespace; upserting another would hang the run."""
     inline: bool = False
     """The task came inline, so the answer is returned inline too."""
+    parent: Parent | None = None
     routes: dict[str, Route] = Field(default_factory=dict)
     """By tool; one that is not in it works in the run's workspace and may run any number of times."""
 
@@ -197,6 +221,25 @@ class KeepResult(Frozen):
     asked: RunTool
     result: JsonValue
     failed: bool = False
+
+
+class ChildTask(Frozen):
+    """Result of `read_task`: the task of a sub-agent, or why it is not started."""
+
+    ref: str = ""
+    """Reference of the task in the store."""
+    done: ToolDone | None = None
+    """The result is stored already, or the call cannot be made."""
+
+
+class KeepAnswer(Frozen):
+    """Input of `keep_answer`: how a sub-agent ended."""
+
+    asked: RunTool
+    answer: Conversation | None = None
+    """Its conversation, where it completed: the last message is the result."""
+    reason: str = ""
+    """Why there is no answer."""
 
 
 class RunGate(Frozen):

@@ -120,3 +120,7 @@ class Plan(Frozen):
     """Name of the claimed workspace; "" where the agent has none."""
     worker: str = ""
     """Task queue of the worker that holds it."""
+    agents: tuple[str, ...] = ()
+    """Tools whose calls are runs of their own."""
+    depth: int = 0
+    """0: nobody started this run as a sub-agent."""

@@ -9,7 +9,7 @@ from ledger.decisions import RunTools
 from ledger.interventions import ApprovalNeeded, Intervention, OutcomeUnknown, Question
 from ledger.outcomes import ToolRequest
 from ledger.state import Ledger, Moment, Step
-from ledger.turning import Records, ask, settle
+from ledger.turning import Records, allowance, ask, settle
 
 
 def run_tools(ledger: Ledger, decision: RunTools, records: Records, moment: Moment) -> Step:
@@ -18,6 +18,26 @@ def run_tools(ledger: Ledger, decision: RunTools, records: Records, moment: Mome
     if asked:
         return ask(ledger.having(resume=decision), (asked, *ledger.queue), records, moment)
     return settle(ledger.having(resume=None), decision, records, moment)
+
+
+def with_children(
+    ledger: Ledger, calls: tuple[ToolRequest, ...], moment: Moment
+) -> tuple[Ledger, tuple[ToolRequest, ...]]:
+    """Admit the sub-agents that an answer asks for, as many as may be, each with its share of what is left to spend."""
+    policy = moment.plan.policy
+    wanted = [call for call in calls if call.name in moment.plan.agents]
+    free = 0 if moment.plan.depth >= policy.children.depth else max(0, policy.children.children - ledger.children)
+    admitted = wanted[:free]
+    left = allowance(ledger, policy.spend)
+    share = None if left is None or not admitted else left / len(admitted)
+    limit = "depth" if moment.plan.depth >= policy.children.depth else "children"
+
+    def seen(call: ToolRequest) -> ToolRequest:
+        if call in admitted:
+            return call.model_copy(update={"spend_usd": share})
+        return call.model_copy(update={"refused": limit}) if call in wanted else call
+
+    return ledger.having(children=ledger.children + len(admitted)), tuple(map(seen, calls))
 
 
 def of_call(ledger: Ledger, asked: Intervention, said: OfCall, records: Records, moment: Moment) -> Step:
@@ -33,7 +53,7 @@ def of_call(ledger: Ledger, asked: Intervention, said: OfCall, records: Records,
 
 
 def _asked_about(ledger: Ledger, call: ToolRequest) -> ApprovalNeeded | Question | None:
-    if call.said:
+    if call.said or call.refused:
         return None
     if call.question:
         return call.question.model_copy(update={"index": call.index})

@@ -7,7 +7,7 @@ so that none can be forgotten.
 from typing import assert_never
 
 from ledger.answering import Refusal, direct, expire, halt, resolve
-from ledger.calling_tools import run_tools
+from ledger.calling_tools import run_tools, with_children
 from ledger.calls import Call, GiveUp, Move, RenewFiles, RetrySame, WaitFor, after_failure
 from ledger.decisions import CallModel, RunTools, Wait
 from ledger.failures import Failure, FailureKind
@@ -74,7 +74,8 @@ def _answered(ledger: Ledger, call: Call, trip: Trip, answered: Answered, moment
     if not answered.tool_calls:
         return run_gates(ledger, records, moment)
     attempt = f"{ledger.turn.number}.{call.number}.{call.attempt}"
-    decision = RunTools(turn=ledger.turn.number, attempt_id=attempt, calls=answered.tool_calls)
+    ledger, calls = with_children(ledger, answered.tool_calls, moment)
+    decision = RunTools(turn=ledger.turn.number, attempt_id=attempt, calls=calls)
     return run_tools(ledger, decision, records, moment)
 
 

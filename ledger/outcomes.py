@@ -1,6 +1,6 @@
 """Facts: what the shell tells the ledger. One class a fact; nothing here decides anything."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -33,6 +33,34 @@ class Usage(Frozen):
         return list(self.model_dump(mode="json").values())
 
 
+class Totals(Frozen):
+    """Sums over the run, for people."""
+
+    attempts: int = 0
+    failovers: int = 0
+    charges: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0
+    unpriced: int = 0
+    """Attempts with usage whose price is unknown; they are not in `cost_usd`."""
+
+    def with_usage(self, usage: Usage) -> Self:
+        """Add one attempt's tokens, and its cost where the price is known."""
+        return self.model_copy(
+            update={
+                "input_tokens": self.input_tokens + usage.input_tokens,
+                "output_tokens": self.output_tokens + usage.output_tokens,
+                "cost_usd": self.cost_usd + (usage.cost_usd or 0),
+                "unpriced": self.unpriced + (usage.cost_usd is None),
+            }
+        )
+
+    def plus(self, other: "Totals") -> "Totals":
+        """Add those of another run."""
+        return Totals.model_validate({name: getattr(self, name) + getattr(other, name) for name in Totals.model_fields})
+
+
 class ToolRequest(Frozen):
     """One tool call inside an answer, by position; its arguments stay in the store."""
 
@@ -48,6 +76,10 @@ class ToolRequest(Frozen):
     """What the model asks a person; the reply is the call's result."""
     said: OfCall | None = None
     """A person's word on this call."""
+    refused: Literal["", "children", "depth"] = ""
+    """The limit that keeps the ledger from starting a sub-agent; the model is told."""
+    spend_usd: float | None = None
+    """The most that a sub-agent may cost: its share of what the run may still spend; None: no limit."""
 
 
 class Answered(Frozen):
@@ -139,6 +171,8 @@ class ToolOutcome(Frozen):
     arguments: str = ""
     """Digest of the arguments."""
     duration_ms: Count = 0
+    totals: Totals | None = None
+    """What a sub-agent came to, its own sub-agents included."""
 
 
 class ToolsRan(Frozen):
@@ -182,6 +216,8 @@ class GateReport(Frozen):
     seq: int
     verdict: Verdict
     duration_ms: Count = 0
+    totals: Totals | None = None
+    """What a judge came to."""
 
 
 class GatesRan(Frozen):

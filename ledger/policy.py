@@ -81,6 +81,15 @@ class AskPolicy(Frozen):
     then: Literal["stay", "stop", "failover"] = "stay"
 
 
+class ChildPolicy(Frozen):
+    """How many runs a run may start, and how deep they may nest (DESIGN: 16 and 3)."""
+
+    children: Limit = 16
+    """Sub-agents of one run."""
+    depth: Limit = 3
+    """A run that nobody started as a sub-agent has depth 0; one of this depth starts none."""
+
+
 class Policy(Frozen):
     """All numbers a decision depends on."""
 
@@ -89,3 +98,4 @@ class Policy(Frozen):
     steps: StepPolicy = StepPolicy()
     spend: SpendPolicy = SpendPolicy()
     ask: AskPolicy = AskPolicy()
+    children: ChildPolicy = ChildPolicy()

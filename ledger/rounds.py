@@ -1,5 +1,6 @@
 """What follows a round of work: tool calls carried out, gates asked. Interventions queue; repairs are told together."""
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from ledger.calls import Chain
@@ -20,6 +21,7 @@ def after_tools(ledger: Ledger, ran: ToolsRan, moment: Moment) -> Step:
     if not isinstance(doing, RunTools) or doing.attempt_id != ran.attempt_id:
         return unmoved(ledger)
     stuck = next((s for s in (_stuck(result, moment) for result in ran.results) if s), None)
+    ledger = _paid(ledger, ran.results)
     if stuck:  # the round is carried out again and counted then
         return ask(ledger.having(resume=doing), (stuck, *ledger.queue), (), moment)
     calls: list[ToolCallRecord] = []
@@ -39,6 +41,7 @@ def after_gates(ledger: Ledger, ran: GatesRan, moment: Moment) -> Step:
     """Judge each report that is new (X6), then ask, repair or end the stage."""
     if not isinstance(ledger.doing, RunGates):
         return unmoved(ledger)
+    ledger = _paid(ledger, ran.reports)
     records: list[JournalRecord] = []
     broken: list[str] = []
     for report in ran.reports:
@@ -66,6 +69,14 @@ def next_target(chain: Chain, after: Target | None) -> Target | None:
     """The first target behind this one in the chain that is not benched."""
     start = chain.targets.index(after) + 1 if after in chain.targets else 0
     return next((t for t in chain.targets[start:] if not chain.benched(t)), None)
+
+
+def _paid(ledger: Ledger, worked: Iterable[ToolOutcome | GateReport]) -> Ledger:
+    """The run's totals with those of its sub-agents and judges."""
+    totals = ledger.totals
+    for one in worked:
+        totals = totals.plus(one.totals) if one.totals else totals
+    return ledger.having(totals=totals)
 
 
 def _count_step(

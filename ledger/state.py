@@ -15,34 +15,10 @@ from ledger.interventions import Intervention
 from ledger.journal import JournalRecord
 from ledger.model import Frozen
 from ledger.notes import Note, RepairNote
-from ledger.outcomes import Usage
+from ledger.outcomes import Totals
 from ledger.records import FailoverRecord
 from ledger.steps import StepLedger
 from ledger.target import Target
-
-
-class Totals(Frozen):
-    """Sums over the run, for people."""
-
-    attempts: int = 0
-    failovers: int = 0
-    charges: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0
-    unpriced: int = 0
-    """Attempts with usage whose price is unknown; they are not in `cost_usd`."""
-
-    def with_usage(self, usage: Usage) -> Self:
-        """Add one attempt's tokens, and its cost where the price is known."""
-        return self.model_copy(
-            update={
-                "input_tokens": self.input_tokens + usage.input_tokens,
-                "output_tokens": self.output_tokens + usage.output_tokens,
-                "cost_usd": self.cost_usd + (usage.cost_usd or 0),
-                "unpriced": self.unpriced + (usage.cost_usd is None),
-            }
-        )
 
 
 class Stopping(Frozen):
@@ -93,6 +69,8 @@ class Ledger(Frozen):
     """What people added to the spend limit."""
     priceless: tuple[Target, ...] = ()
     """Targets of unknown price that a person let through."""
+    children: int = 0
+    """Sub-agents that were started so far."""
     approved: tuple[str, ...] = ()
     """Tools that a person approved, where one approval is enough."""
 

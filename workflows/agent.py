@@ -13,30 +13,29 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from activities.contract import Prepare, Prepared
+    from activities.contract import Prepare
     from ledger.answers import Answer, Directive
-    from ledger.conversation import Conversation
     from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, RunTools, Wait
-    from ledger.journal import RefusedRecord, RunRecord
-    from ledger.ledger import Ledger, Moment, Refusal, Step, decide, direct, halt, resolve
+    from ledger.journal import RunRecord
+    from ledger.ledger import Refusal, Step, decide, direct, halt, resolve
     from ledger.outcomes import Began, Fact, ToolsRan, Trip
-    from workflows.carried import Carried, RunInput, read_input
+    from workflows.carried import RunInput, read_input
     from workflows.carrying_out import append, call_model, prepare, read_answer
+    from workflows.children import tell_parent
     from workflows.inbound import read_message
     from workflows.messages import (
         QUERY_INTERVENTION,
         QUERY_JOURNAL,
         QUERY_LEDGER,
         QUERY_STATUS,
+        SIGNAL_CHILD,
         SIGNAL_INTERVENE,
         UPDATE_ANSWER,
-        Asked,
-        Status,
     )
-    from workflows.notebook import Notebook
     from workflows.running_gates import run_gates
-    from workflows.running_tools import run_tools
-    from workflows.showing import Display, asked_of, event, ledger_of, result_of, run_status, status_of
+    from workflows.running_tools import Round, run_tools
+    from workflows.showing import ledger_of, result_of, run_status
+    from workflows.standing import Standing
     from workflows.waiting import wait_for_person, wait_until
 
 Landed = TypeVar("Landed")
@@ -48,12 +47,7 @@ class AgentWorkflow:
 
     @workflow.init
     def __init__(self, *sent: Any) -> None:  # noqa: ANN401, ARG002 - Temporal passes what the starter sent
-        self._ledger = Ledger()
-        self._prepared: Prepared | None = None
-        self._conversation = Conversation(id="")
-        self._notebook = Notebook()
-        self._display = Display(())
-        self._since = 0.0
+        self._run = Standing()
         self._unread: list[tuple[Any, ...]] = []
         self._in_flight: asyncio.Task[Any] | None = None
 
@@ -61,34 +55,42 @@ class AgentWorkflow:
     async def run(self, *sent: Any) -> dict[str, Any]:  # noqa: ANN401 - validated by `read_input`
         """Run an agent: `{"agent": {...}, "task": "..."}`. Returns a `RunResult`."""
         await self._begin(read_input(sent))
-        while not isinstance(self._ledger.doing, Finish):
+        while not isinstance(self._run.ledger.doing, Finish):
             await self._go_on()
-        return await self._end(self._ledger.doing)
+        return await self._end(self._run.ledger.doing)
 
     # ---- what people send
 
     @workflow.signal(name=SIGNAL_INTERVENE, description='Answer or direct the run: "retry" or {"answer": ...}')
     def intervene(self, *sent: Any) -> None:  # noqa: ANN401 - any payload is taken and validated inside
         """Take a person's word. A bad one is refused with its reason in the journal and changes nothing."""
-        if self._ledger.doing is None:
+        if self._run.ledger.doing is None:
             self._unread.append(sent)
             return
         step = self._hear(read_message(sent, "signal"))
         if isinstance(step, Refusal):
-            self._refused(step.reason)
+            self._run.refused(step.reason)
         else:
             self._apply(step)
+
+    @workflow.signal(name=SIGNAL_CHILD, description="A sub-agent waits for a person, or waits no longer")
+    def child(self, *sent: Any) -> None:  # noqa: ANN401
+        """Show it. A word of no child of this run is recorded as refused."""
+        if not self._run.children.heard(sent):
+            self._run.refused("malformed")
+        elif self._run.prepared:
+            self._run.show()
 
     @workflow.signal(dynamic=True)
     def unknown_signal(self, name: str, sent: Sequence[RawValue]) -> None:  # noqa: ARG002
         """A signal of another name is recorded as refused."""
-        self._refused("malformed")
+        self._run.refused("malformed")
 
     @workflow.update(name=UPDATE_ANSWER, description="Answer the open intervention; refused at once if unfit")
     def answer(self, *sent: Any) -> dict[str, Any]:  # noqa: ANN401
         """Take an answer. Its validator has refused what does not fit, so that it leaves no trace."""
         self._apply(self._fitting(sent))
-        return {"accepted": True, "status": run_status(self._ledger.doing)}
+        return {"accepted": True, "status": run_status(self._run.ledger.doing)}
 
     @answer.validator
     def check_answer(self, *sent: Any) -> None:  # noqa: ANN401
@@ -100,37 +102,41 @@ class AgentWorkflow:
     @workflow.query(name=QUERY_STATUS, description="Where the run stands")
     def status(self) -> dict[str, Any]:
         """A `Status`."""
-        return self._status().model_dump(mode="json")
+        return self._run.status().model_dump(mode="json")
 
     @workflow.query(name=QUERY_INTERVENTION, description="The open question, or null")
     def intervention(self) -> dict[str, Any] | None:
         """An `Asked`, or None."""
-        asked = self._asked()
+        asked = self._run.asked()
         return asked.model_dump(mode="json") if asked else None
 
     @workflow.query(name=QUERY_LEDGER, description="The whole ledger")
     def ledger(self) -> dict[str, Any]:
         """The ledger as it is carried, and the attempt in flight."""
-        return ledger_of(self._ledger, self._since)
+        return ledger_of(self._run.ledger, self._run.since)
 
     @workflow.query(name=QUERY_JOURNAL, description='The newest records; {"after": seq, "limit": n} to page')
     def journal(self, page: Any = None) -> dict[str, Any]:  # noqa: ANN401
         """A `JournalPage`."""
-        return self._notebook.page(page).model_dump(mode="json")
+        return self._run.notebook.page(page).model_dump(mode="json")
 
     # ---- the loop
 
     async def _begin(self, given: RunInput) -> None:
         if given.carried:
-            self._take_over(given.carried)
+            self._run.take_over(given.carried)
         else:
             info = workflow.info()
             order = Prepare(
-                run=info.first_execution_run_id, workflow_id=info.workflow_id, agent=given.agent, task=given.task
+                run=info.first_execution_run_id,
+                workflow_id=info.workflow_id,
+                agent=given.agent,
+                task=given.task,
+                parent=given.parent,
             )
             prepared = await prepare(order)
-            self._prepare(prepared, prepared.conversation)
-            self._apply(decide(self._ledger, Began(), self._moment()))
+            self._run.prepare(prepared, prepared.conversation)
+            self._apply(decide(self._run.ledger, Began(), self._run.moment()))
         early, self._unread = self._unread, []
         for sent in early:
             self.intervene(*sent)
@@ -139,20 +145,20 @@ class AgentWorkflow:
         """Carry out one decision and tell the ledger what came of it."""
         fact: Fact | None = None
         try:
-            if self._notebook.full or isinstance(self._ledger.doing, Ask):
-                await self._notebook.flush(self._conversation.id)
+            if self._run.notebook.full or isinstance(self._run.ledger.doing, Ask):
+                await self._run.notebook.flush(self._run.conversation.id)
             if workflow.info().is_continue_as_new_suggested():
                 await self._continue()
-            if self._ledger.doing and not self._halting():
-                fact = await self._carry_out(self._ledger.doing)
+            if self._run.ledger.doing and not self._halting():
+                fact = await self._carry_out(self._run.ledger.doing)
         except asyncio.CancelledError:
             if not self._halting():
                 raise
         if fact:
-            moment = self._moment(jitter=workflow.random().random())
-            self._apply(decide(self._ledger, fact, moment))
-        if self._halting() and not isinstance(self._ledger.doing, Finish):
-            self._apply(halt(self._ledger, self._moment()))
+            moment = self._run.moment(jitter=workflow.random().random())
+            self._apply(decide(self._run.ledger, fact, moment))
+        if self._halting() and not isinstance(self._run.ledger.doing, Finish):
+            self._apply(halt(self._run.ledger, self._run.moment()))
 
     async def _carry_out(self, decision: Decision) -> Fact | None:
         match decision:
@@ -161,31 +167,43 @@ class AgentWorkflow:
             case RunTools():
                 return await self._run_tools(decision)
             case RunGates():
-                return await self._flying(run_gates(self._started(), decision, self._conversation))
+                return await self._flying(run_gates(self._run.started, decision, self._run.conversation))
             case Wait():
                 return await wait_until(decision, self._interrupted)
             case Ask():
-                policy = self._started().plan.policy.ask
-                return await wait_for_person(decision, policy, lambda: self._ledger.doing is not decision)
+                return await self._ask(decision)
             case Finish():
                 return None
             case _:
                 assert_never(decision)
 
+    async def _ask(self, decision: Ask) -> Fact | None:
+        prepared = self._run.started
+        await tell_parent(prepared.parent, decision.open.intervention.label)
+        fact = await wait_for_person(decision, prepared.plan.policy.ask, lambda: self._run.ledger.doing is not decision)
+        await tell_parent(prepared.parent, "")
+        return fact
+
     async def _call_model(self, decision: CallModel) -> Trip | None:
-        prepared = self._started()
+        prepared = self._run.started
         if decision.notes:
-            self._conversation = await append(prepared, decision.notes, self._conversation)
+            self._run.conversation = await append(prepared, decision.notes, self._run.conversation)
         if self._halting():  # a stop that came meanwhile: nothing is sent any more
             return None
-        iteration = self._ledger.turn.iteration
-        call = call_model(prepared, decision, self._ledger.stage, self._conversation, iteration)
-        trip, self._conversation = await self._flying(call)
+        iteration = self._run.ledger.turn.iteration
+        call = call_model(prepared, decision, self._run.ledger.stage, self._run.conversation, iteration)
+        trip, self._run.conversation = await self._flying(call)
         return trip
 
     async def _run_tools(self, decision: RunTools) -> ToolsRan:
-        tools = run_tools(self._started(), decision, self._ledger.stage, self._conversation)
-        ran, self._conversation = await self._flying(tools)
+        about = Round(
+            prepared=self._run.started,
+            turn=decision.turn,
+            stage=self._run.ledger.stage,
+            answer=self._run.conversation,
+            children=self._run.children,
+        )
+        ran, self._run.conversation = await self._flying(run_tools(about, decision))
         return ran
 
     async def _flying(self, work: Coroutine[Any, Any, Landed]) -> Landed:
@@ -199,36 +217,33 @@ class AgentWorkflow:
 
     async def _continue(self) -> None:
         """Go on in a new execution, with the whole ledger."""
-        prepared = self._started()
-        self._notebook.note((RunRecord(at=int(workflow.time()), what="continued"),))
-        await self._notebook.flush(self._conversation.id)
+        self._run.notebook.note((RunRecord(at=int(workflow.time()), what="continued"),))
+        await self._run.notebook.flush(self._run.conversation.id)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        place = self._notebook.seq
-        carried = Carried(prepared=prepared, conversation=self._conversation, ledger=self._ledger, seq=place)
-        workflow.continue_as_new({"carried": carried.model_dump(mode="json")})
+        workflow.continue_as_new({"carried": self._run.carried().model_dump(mode="json")})
 
     async def _end(self, decision: Finish) -> dict[str, Any]:
         try:
-            await self._notebook.flush(self._conversation.id)
+            await self._run.notebook.flush(self._run.conversation.id)
         except asyncio.CancelledError:  # it is delivered once, and the journal comes first
-            await self._notebook.flush(self._conversation.id)
+            await self._run.notebook.flush(self._run.conversation.id)
         if decision.status == "cancelled":
             raise asyncio.CancelledError
         answer = None
-        if self._started().inline and decision.status == "completed":
-            answer = await read_answer(self._conversation)
-        return result_of(decision, answer, self._conversation, self._ledger.turn.number)
+        if self._run.started.inline and decision.status == "completed":
+            answer = await read_answer(self._run.conversation)
+        return result_of(decision, answer, self._run.conversation, self._run.ledger)
 
     # ---- words and steps
 
     def _hear(self, word: Answer | Directive | Refusal) -> Step | Refusal:
         if isinstance(word, Refusal):
             return word
-        if self._ledger.doing is None:
+        if self._run.ledger.doing is None:
             return Refusal(reason="nothing_open", text="the run is still being prepared: nothing is open yet")
         if isinstance(word, Answer):
-            return resolve(self._ledger, word, self._moment())
-        return direct(self._ledger, word, self._moment())
+            return resolve(self._run.ledger, word, self._run.moment())
+        return direct(self._run.ledger, word, self._run.moment())
 
     def _fitting(self, sent: tuple[Any, ...]) -> Step:
         step = self._hear(read_message(sent, "update"))
@@ -237,56 +252,14 @@ class AgentWorkflow:
         return step
 
     def _apply(self, step: Step) -> None:
-        """Take a step: the ledger, its records, and what people see of it."""
-        if step.decision is not self._ledger.doing:
-            self._since = workflow.time()
-        self._ledger = step.ledger
-        self._notebook.note(step.records)
-        self._display.show(self._status(), self._asked())
-        if self._ledger.stopping and self._in_flight:
+        """Take a step; a stop cuts what is in flight short."""
+        self._run.apply(step)
+        if self._run.ledger.stopping and self._in_flight:
             self._in_flight.cancel()
-        workflow.logger.info("ledger.decided", extra=event(step))
-
-    def _refused(self, reason: str) -> None:  # a signal's sender is gone: the journal tells it
-        self._notebook.note((RefusedRecord(at=int(workflow.time()), door="signal", reason=reason),))
-
-    def _asked(self) -> Asked | None:
-        opened = self._ledger.open
-        return asked_of(opened.open) if opened else None
-
-    def _status(self) -> Status:
-        return status_of(
-            self._ledger,
-            self._prepared.plan if self._prepared else None,
-            since=self._since,
-            conversation=self._conversation,
-            journal=self._notebook.seq,
-        )
-
-    def _prepare(self, prepared: Prepared, conversation: Conversation) -> None:
-        self._prepared = prepared
-        self._conversation = conversation
-        self._display = Display(prepared.search_attributes)
-
-    def _take_over(self, carried: Carried) -> None:
-        self._prepare(carried.prepared, carried.conversation)
-        self._ledger = carried.ledger
-        self._notebook = Notebook(carried.seq)
-        self._since = workflow.time()
-        self._display.show(self._status(), self._asked())
 
     def _halting(self) -> bool:
         """Whether a person said stop, or Temporal cancelled the run."""
-        return self._ledger.stopping is not None or workflow.cancellation_reason() is not None
+        return self._run.ledger.stopping is not None or workflow.cancellation_reason() is not None
 
     def _interrupted(self) -> bool:
-        return self._ledger.stopping is not None or self._ledger.paused_by is not None
-
-    def _moment(self, jitter: float = 0.0) -> Moment:
-        """The plan and the time. Only the loop may draw a random number: a validator is read-only."""
-        return Moment(plan=self._started().plan, now=workflow.time(), jitter=jitter)
-
-    def _started(self) -> Prepared:
-        if self._prepared is None:
-            raise ValueError("the run is not prepared yet")
-        return self._prepared
+        return self._run.ledger.stopping is not None or self._run.ledger.paused_by is not None

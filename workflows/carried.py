@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError
 
-from activities.contract import INVALID_SPEC, Prepared
+from activities.contract import INVALID_SPEC, Parent, Prepared
 from ledger.conversation import Conversation
 from ledger.model import Frozen
 from ledger.reading import one_line
@@ -30,6 +30,8 @@ class RunInput(Frozen):
     """An agent, or `{"ref": digest}` of one in the store."""
     task: Any = None
     """The task as text, or `{"ref": digest}`."""
+    parent: Parent | None = None
+    """Set by a run that starts another one as its sub-agent."""
     carried: Carried | None = None
     """Set by the run itself when it continues as new."""
 

@@ -10,8 +10,11 @@ from pydantic import JsonValue
 
 from ledger.conversation import Conversation
 from ledger.model import Frozen
+from ledger.outcomes import Totals
 
 SIGNAL_INTERVENE = "intervene"
+SIGNAL_CHILD = "child"
+"""A sub-agent tells its parent that it waits for a person, or waits no longer."""
 UPDATE_ANSWER = "answer"
 QUERY_STATUS = "status"
 QUERY_INTERVENTION = "intervention"
@@ -33,6 +36,16 @@ class RunResult(Frozen):
     """Who stopped it, as claimed."""
     why: str = ""
     turns: int = 0
+    totals: Totals = Totals()
+
+
+class ChildStatus(Frozen):
+    """A sub-agent that is under way."""
+
+    id: str
+    """Its workflow id, under which it is shown and answered."""
+    intervention: str = ""
+    """Label of the intervention that it has open."""
 
 
 class Status(Frozen):
@@ -61,6 +74,7 @@ class Status(Frozen):
     """Sum of the known prices."""
     unpriced: int = 0
     """Attempts with usage whose price is unknown."""
+    children: tuple[ChildStatus, ...] = ()
     conversation: Conversation
     journal: int = 0
     """Sequence number of the newest record."""

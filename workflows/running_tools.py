@@ -4,6 +4,7 @@ Nothing is decided here: a call that was lost, or that no worker took, is a fact
 """
 
 import asyncio
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, assert_never
 
@@ -16,12 +17,13 @@ from temporalio.exceptions import (
     TimeoutType,
 )
 
-from activities.contract import RUN_TOOL, Elsewhere, Here, Prepared, RunTool, ToolDone
+from activities.contract import RUN_TOOL, Child, Elsewhere, Here, Parent, Prepared, RunTool, ToolDone
 from ledger.answers import Reject, Reply
 from ledger.conversation import Conversation
 from ledger.decisions import RunTools
-from ledger.outcomes import ToolOutcome, ToolRequest, ToolsRan
+from ledger.outcomes import ToolOutcome, ToolRequest, ToolsRan, Totals
 from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, ONCE, PICKUP, decision_id
+from workflows.children import Children, run_subagent
 from workflows.tools_elsewhere import run_elsewhere
 
 SLACK: Final = timedelta(seconds=30)
@@ -29,43 +31,60 @@ SLACK: Final = timedelta(seconds=30)
 IN_WORKSPACE: Final = Here(in_workspace=True)
 
 
-async def run_tools(
-    prepared: Prepared, decision: RunTools, stage: int, answer: Conversation
-) -> tuple[ToolsRan, Conversation]:
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """What surrounds the calls of one answer."""
+
+    prepared: Prepared
+    turn: int
+    stage: int
+    answer: Conversation
+    """Ends in the answer that carries the calls."""
+    children: Children
+
+
+async def run_tools(about: Round, decision: RunTools) -> tuple[ToolsRan, Conversation]:
     """All calls of one answer, in parallel; the results stand in the conversation in the order of the calls.
 
     Where one could not be carried out the conversation stays as it was: the round is carried out again.
     """
-    calls = (_run_tool(prepared, call, decision.turn, stage, answer) for call in decision.calls)
-    done = await asyncio.gather(*calls)
+    done = await asyncio.gather(*(_run_tool(about, call) for call in decision.calls))
     ran = ToolsRan(attempt_id=decision.attempt_id, results=tuple(outcome for outcome, _ in done))
     after = [conversation for _, conversation in done if conversation]
-    return ran, after[-1] if len(after) == len(done) else answer
+    return ran, after[-1] if len(after) == len(done) else about.answer
 
 
-async def _run_tool(
-    prepared: Prepared, call: ToolRequest, turn: int, stage: int, answer: Conversation
-) -> tuple[ToolOutcome, Conversation | None]:
+async def _run_tool(about: Round, call: ToolRequest) -> tuple[ToolOutcome, Conversation | None]:
     """One tool call, where the tool is. A person's word in place of the tool needs no tool."""
     order = RunTool(
-        call=ToolRequest(index=call.index, name=call.name, said=call.said),
-        agent_ref=prepared.agent_ref,
-        stage=stage,
-        answer=answer,
-        workspace=prepared.workspace,
+        call=ToolRequest(index=call.index, name=call.name, said=call.said, refused=call.refused),
+        agent_ref=about.prepared.agent_ref,
+        stage=about.stage,
+        answer=about.answer,
+        workspace=about.prepared.workspace,
     )
-    spoken = isinstance(call.said, Reject | Reply)
-    match Here() if spoken else prepared.routes.get(call.name, IN_WORKSPACE):
+    done, totals = await _done(about, order, call.spend_usd)
+    if not isinstance(done, ToolDone):
+        return ToolOutcome(index=call.index, name=call.name, status=done, arguments=call.arguments), None
+    stored = done.outcome.status in ("ok", "error", "rejected")
+    return done.outcome.model_copy(update={"totals": totals}), done.conversation if stored else None
+
+
+async def _done(
+    about: Round, order: RunTool, spend_usd: float | None
+) -> tuple[ToolDone | Literal["lost", "no_workspace"], Totals | None]:
+    spoken = isinstance(order.call.said, Reject | Reply)
+    match Here() if spoken else about.prepared.routes.get(order.call.name, IN_WORKSPACE):
         case Here() as route:
-            done = await _here(prepared, order, route, turn)
+            return await _here(about.prepared, order, route, about.turn), None
         case Elsewhere() as route:
-            done = await run_elsewhere(order, route, turn)
+            return await run_elsewhere(order, route, about.turn), None
+        case Child() as route:
+            depth = about.prepared.plan.depth
+            own = Parent(workflow_id=workflow.info().workflow_id, depth=depth, spend_usd=spend_usd)
+            return await run_subagent(about.children, order, route, about.turn, own)
         case never:
             assert_never(never)
-    if isinstance(done, ToolDone):
-        stored = done.outcome.status in ("ok", "error", "rejected")
-        return done.outcome, done.conversation if stored else None
-    return ToolOutcome(index=call.index, name=call.name, status=done, arguments=call.arguments), None
 
 
 async def _here(

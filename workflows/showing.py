@@ -12,7 +12,7 @@ from ledger.conversation import Conversation
 from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, RunTools, Wait
 from ledger.interventions import Open, Question
 from ledger.state import Ledger, Step
-from workflows.messages import Asked, RunResult, RunStatus, Status
+from workflows.messages import Asked, ChildStatus, RunResult, RunStatus, Status
 
 MAX_DETAILS = 4_000
 """Bytes of Current Details that the server keeps."""
@@ -89,7 +89,15 @@ def doing(decision: Decision | None) -> str:
             assert_never(decision)
 
 
-def status_of(ledger: Ledger, plan: Plan | None, *, since: float, conversation: Conversation, journal: int) -> Status:
+def status_of(
+    ledger: Ledger,
+    plan: Plan | None,
+    *,
+    since: float,
+    conversation: Conversation,
+    journal: int,
+    children: tuple[ChildStatus, ...] = (),
+) -> Status:
     """The answer of query `status`; `plan` is None while the run is being prepared."""
     now = ledger.doing
     totals = ledger.totals
@@ -110,6 +118,7 @@ def status_of(ledger: Ledger, plan: Plan | None, *, since: float, conversation: 
         output_tokens=totals.output_tokens,
         cost_usd=totals.cost_usd,
         unpriced=totals.unpriced,
+        children=children,
         conversation=conversation,
         journal=journal,
     )
@@ -146,7 +155,7 @@ def asked_of(opened: Open) -> Asked:
     )
 
 
-def result_of(ended: Finish, answer: str | None, conversation: Conversation, turns: int) -> dict[str, Any]:
+def result_of(ended: Finish, answer: str | None, conversation: Conversation, ledger: Ledger) -> dict[str, Any]:
     """The `RunResult` of a run that completed or was stopped."""
     result = RunResult(
         status="stopped" if ended.status == "stopped" else "completed",
@@ -154,7 +163,8 @@ def result_of(ended: Finish, answer: str | None, conversation: Conversation, tur
         conversation=conversation,
         by=ended.by,
         why=ended.why,
-        turns=turns,
+        turns=ledger.turn.number,
+        totals=ledger.totals,
     )
     return result.model_dump(mode="json")
 
@@ -179,6 +189,7 @@ def details(status: Status, asked: Asked | None) -> str:
         ("now", _cell(status.doing)),
         ("so far", f"{status.attempts} attempts · {status.failovers} failovers · {status.charges} charges"),
     ]
+    rows += [("asks in a sub-agent", _cell(f"{c.intervention}: {c.id}")) for c in status.children if c.intervention]
     if asked:
         rows.append(("asks", _cell(f"{asked.label}: {asked.text}")))
         rows.append(("answers", ", ".join(asked.answers)))
