@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pydantic_core
-from pydantic import ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from activities.builtin_tools import declaration
 from activities.declared_tools import FunctionTool
@@ -41,6 +41,9 @@ KEY: Final = "idempotency_key"
 
 MAX_REASON: Final = 2_000
 """Characters of an exception's own words that the model is told."""
+
+_KEPT: Final = frozenset(name for name in dir(BaseModel) if name.startswith("model_"))
+"""Names that no field of a pydantic model can have; all others can."""
 
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -159,6 +162,8 @@ def _parameters(declared: FunctionTool, call: Callable[..., Any]) -> dict[str, i
     for parameter in signature.parameters.values():
         if parameter.kind not in _BY_NAME:
             raise _unusable(declared, f"takes {_written(parameter)}, and a model gives arguments by name only")
+        if parameter.name.startswith("_") or parameter.name in _KEPT:
+            raise _unusable(declared, f"has a parameter {parameter.name}, a name that pydantic keeps; give it another")
         if parameter.name not in types:
             raise _unusable(declared, f"has a parameter {parameter.name} without a type; annotate it")
     if types.get(KEY, str) is not str:
