@@ -215,7 +215,6 @@ _ENDINGS: Final[tuple[tuple[type[httpx2.HTTPError], Ended], ...]] = (
     (httpx2.PoolTimeout, Ended.POOL_TIMEOUT),
     (httpx2.WriteTimeout, Ended.WRITE_TIMEOUT),
     (httpx2.ReadTimeout, Ended.READ_TIMEOUT),
-    (httpx2.ProxyError, Ended.PROXY_ERROR),
     (httpx2.WriteError, Ended.WRITE_ERROR),
     (httpx2.UnsupportedProtocol, Ended.BAD_ADDRESS),
     (httpx2.LocalProtocolError, Ended.BAD_ADDRESS),
@@ -232,6 +231,8 @@ def _ending(problem: httpx2.HTTPError, exchange: Exchange) -> Ended:
     for kind, ended in _ENDINGS:
         if isinstance(problem, kind):
             return ended
+    if isinstance(problem, httpx2.ProxyError):  # its words are the status line of what answered CONNECT
+        return Ended.PROXY_KEY if str(problem).startswith("407") else Ended.PROXY_ERROR
     if isinstance(problem, httpx2.ConnectError):
         return _why_not_connected(problem)
     return Ended.RESET_BEFORE_HEADERS if exchange.status is None else Ended.RESET_MID_STREAM

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from commands.answering import how_to_answer
+from commands.reasons import last_failures, told
 from commands.runs import Unfinished, View
 from commands.tables import plain, plain_line, table
 from commands.tallies import GateTally, TargetTally, TimeSpent, cost, gates, targets, time_spent
@@ -31,6 +32,7 @@ def as_json(view: View) -> dict[str, object]:
         "intervention": view.asked.model_dump(mode="json") if view.asked else None,
         "unfinished": [one.model_dump(mode="json") for one in view.unfinished],
         "targets": [row.model_dump(mode="json") for row in targets(view.entries)],
+        "failures": [failure.model_dump(mode="json") for failure in last_failures(view.entries)],
         "gates": [row.model_dump(mode="json") for row in gates(view.entries)],
         "cost": spent.model_dump(mode="json") if (spent := cost(view.entries)) else None,
         "time_spent": time_spent(view.entries).model_dump(mode="json"),
@@ -120,6 +122,8 @@ def _numbers(status: Status) -> list[str]:
 def _tables(view: View) -> Iterator[str]:
     if tried := targets(view.entries):
         yield table(("MODEL", "ATTEMPTS", "FAILED", "TOKENS IN", "OUT", "USD"), [_target_row(row) for row in tried])
+    if failures := last_failures(view.entries):
+        yield "\n".join(plain_line(told(failure)) for failure in failures)
     if checked := gates(view.entries):
         yield table(("GATE", "ROUNDS", "DIFFERENT", "CHARGES", "LAST"), [_gate_row(row) for row in checked])
     if view.ended and view.entries:

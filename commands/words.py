@@ -6,6 +6,7 @@ Wording lives here so that `journal`, `show`, `--watch` and the demo say the sam
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
+from commands.reasons import setting
 from ledger.journal import (
     AnswerRecord,
     CaptureChanged,
@@ -133,7 +134,8 @@ def _attempt(record: AttemptRecord, wait_ms: int | None) -> str:
     if failed is None:
         return f"{start} answered in {took} ({record.finish_reason or 'finish unknown'})"
     doubt = ", outcome unknown: it may have been paid" if record.outcome_unknown else ""
-    return f"{start} failed {failed.kind or 'unclassified'} after {took}{doubt}, {_next(failed.next, wait_ms)}"
+    look = f" ({found})" if (found := setting(record.rule)) else ""
+    return f"{start} failed {failed.kind or 'unclassified'} after {took}{look}{doubt}, {_next(failed.next, wait_ms)}"
 
 
 def _next(following: Retry, wait_ms: int | None) -> str:

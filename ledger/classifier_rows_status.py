@@ -161,7 +161,12 @@ STATUSES: Final = (
         statuses=("446",),
     ),
     Row(rule="status.request", source=_RFC, kind=K.INVALID_REQUEST, statuses=("400", "422")),
-    Row(rule="status.key", source=_RFC, kind=K.AUTH, statuses=("401", "407")),
+    Row(rule="status.key", source=_RFC, kind=K.AUTH, statuses=("401",)),
+    Row(rule="status.proxy_key", source="RFC 9110 section 15.5.8", kind=K.AUTH, statuses=("407",)),
+    Row(
+        rule="access.page", source="https://help.zscaler.com/zia/configuring-browser-based-end-user-notifications",
+        kind=K.ACCESS_DENIED, statuses=("403", "511"), shapes=("html",),
+    ),
     Row(rule="status.access", source=_RFC, kind=K.ACCESS_DENIED, statuses=("403", "451", "511")),
     Row(
         rule="status.path", source=_RFC, kind=K.INVALID_REQUEST, failover=True,

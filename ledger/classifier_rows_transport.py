@@ -10,6 +10,7 @@ from ledger.failures import FailureKind as K
 
 _OURS: Final = "ledger.observation.Ended"
 _HTTPX: Final = "pypi:httpx exceptions, https://www.python-httpx.org/exceptions/"
+_CODES: Final = "npm:@google/gemini-cli-core 0.61.0 retry.js RETRYABLE_NETWORK_CODES"
 _UNTRUSTED: Final = "https://github.com/sidhq/Multi-GPT/issues/14"
 
 TRANSPORT: Final = (
@@ -32,16 +33,24 @@ TRANSPORT: Final = (
     ),
     Row(
         rule="transport.proxy_key", source="https://requests.readthedocs.io/en/latest/user/advanced/#proxies",
+        kind=K.NETWORK, transient=False, failover=False, ended=("proxy key",),
+    ),
+    Row(
+        rule="transport.proxy_key_words", source="https://requests.readthedocs.io/en/latest/user/advanced/#proxies",
         kind=K.NETWORK, transient=False, failover=False, ended=("proxy", "connect", "tunnel"),
         phrases=("proxy authentication required", "407 proxy", "tunnel * 407"),
     ),
     Row(
-        rule="transport.not_connected", source="npm:@google/gemini-cli-core 0.61.0 retry.js RETRYABLE_NETWORK_CODES",
-        kind=K.NETWORK,
+        rule="transport.no_such_host", source=_CODES, kind=K.NETWORK,
+        ended=("dns", "name resolution", "eai again", "enotfound", "getaddrinfo", "gaierror"),
+    ),
+    Row(rule="transport.proxy", source=_HTTPX, kind=K.NETWORK, ended=("proxy", "tunnel")),
+    Row(rule="transport.handshake", source=_CODES, kind=K.NETWORK, ended=("tls", "ssl", "handshake")),
+    Row(
+        rule="transport.not_connected", source=_CODES, kind=K.NETWORK,
         ended=(
-            "dns", "name resolution", "eai again", "enotfound", "getaddrinfo", "gaierror", "unreach",
-            "connect timeout", "connection timeout", "connect error", "connection refused",
-            "connrefused", "unreachable", "pool timeout", "proxy", "tls", "ssl", "handshake",
+            "connect timeout", "connection timeout", "connect error", "connection refused", "connrefused", "unreach",
+            "pool timeout",
         ),
     ),
     Row(rule="transport.token_limit", source=_OURS, kind=K.OUTPUT_TRUNCATED, ended=("token limit",)),

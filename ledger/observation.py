@@ -31,6 +31,8 @@ class Ended(StrEnum):
     POOL_TIMEOUT = "pool_timeout"
     """No free connection of ours in time: nothing was sent."""
     PROXY_ERROR = "proxy_error"
+    PROXY_KEY = "proxy_key"
+    """The proxy wants credentials that it did not get (407): time does not heal it."""
     TLS_ERROR = "tls_error"
     """The handshake broke off: nothing was sent."""
     TLS_VERIFY_FAILED = "tls_verify_failed"

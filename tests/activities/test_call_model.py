@@ -246,6 +246,22 @@ async def test_proxies_of_the_environment_are_used(tmp_path, api, monkeypatch):
             assert len(proxy.requests) == 1
 
 
+async def test_a_proxy_that_wants_credentials_is_no_passing_trouble(tmp_path, monkeypatch):
+    async def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        async with bench(tmp_path, "openai-chat", base_url="https://provider.invalid/v1") as b:
+            failure = (await b.trip()).outcome.failure
+            assert (failure.kind.value, failure.transient, failure.outcome_unknown) == ("network", False, False)
+            assert failure.rule == "transport.proxy_key"
+
+
 @every_api
 async def test_a_result_is_small_and_holds_no_content_and_no_secret(tmp_path, api):
     wrong = Error(error="auth", message=f"MARKER-ERROR key {KEY} is wrong, Bearer {KEY}")

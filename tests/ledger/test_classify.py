@@ -228,6 +228,7 @@ TRANSPORT = {
     Ended.CONNECT_TIMEOUT: (K.NETWORK, True, False),
     Ended.POOL_TIMEOUT: (K.NETWORK, True, False),
     Ended.PROXY_ERROR: (K.NETWORK, True, False),
+    Ended.PROXY_KEY: (K.NETWORK, False, False),
     Ended.TLS_ERROR: (K.NETWORK, True, False),
     Ended.TLS_VERIFY_FAILED: (K.NETWORK, False, False),
     Ended.BAD_ADDRESS: (K.INVALID_REQUEST, False, False),
