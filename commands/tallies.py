@@ -78,13 +78,13 @@ def targets(entries: Sequence[Entry]) -> tuple[TargetTally, ...]:
     attempts: dict[str, list[AttemptRecord]] = {}
     for record in _attempts(entries):
         attempts.setdefault(f"{record.provider}:{record.model}", []).append(record)
-    usage = [entry.record for entry in entries if isinstance(entry.record, UsageRecord)]
+    usage = _used(entries)
     return tuple(_target(target, records, usage) for target, records in attempts.items())
 
 
-def cost(entries: Iterable[Entry]) -> Cost | None:
+def cost(entries: Sequence[Entry]) -> Cost | None:
     """Add up what the attempts cost; None where none used anything."""
-    used = [entry.record for entry in entries if isinstance(entry.record, UsageRecord)]
+    used = _used(entries)
     known = [record for record in used if record.cost_usd is not None]
     bounds = [record for record in known if record.estimated]
     total = Cost(
@@ -122,6 +122,14 @@ def time_spent(entries: Sequence[Entry]) -> TimeSpent:
         attempts=len(attempts),
         failed=sum(record.failed is not None for record in attempts),
     )
+
+
+def _used(entries: Sequence[Entry]) -> list[UsageRecord]:
+    """What counts: not the bound of an attempt whose answer turned up in the store, and was counted there."""
+    usage = [entry.record for entry in entries if isinstance(entry.record, UsageRecord)]
+    counted = {record.attempt_id for record in usage}
+    found = {record.recovered for record in _attempts(entries) if record.id in counted} - {""}
+    return [record for record in usage if not (record.estimated and record.attempt_id in found)]
 
 
 def _sum(used: Iterable[UsageRecord]) -> float:

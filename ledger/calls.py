@@ -11,6 +11,7 @@ from pydantic import Field
 from ledger.failures import REMEDY, Bench, Failure, FailureKind
 from ledger.interventions import Intervention, ModelsExhausted, RequestRejected, Tried
 from ledger.model import Frozen
+from ledger.outcomes import Usage
 from ledger.policy import SCHEDULES, CallPolicy
 from ledger.target import Target
 
@@ -18,6 +19,10 @@ JITTER_SCHEDULE = 0.2
 """A scheduled wait is shortened by up to this share, so that many runs do not come back at once."""
 JITTER_STATED = 0.1
 """A stated wait is never shortened; it is lengthened by up to this share."""
+
+
+MAX_BOUNDS = 16
+"""An answer that turns up in the store was written by one of the last attempts; four is all that a call has."""
 
 
 class Benched(Frozen):
@@ -61,6 +66,8 @@ class Turn(Frozen):
     """Targets that this turn's request does not fit."""
     left: tuple[Target, ...] = ()
     """Targets left since the turn's last durable wait: a failover never comes back to one, so no ring can form."""
+    bounds: dict[str, Usage] = Field(default_factory=dict)
+    """What was charged for the turn's attempts of unknown outcome, by their ids, the newest `MAX_BOUNDS`."""
 
 
 class RetrySame(Frozen):

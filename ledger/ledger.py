@@ -16,7 +16,7 @@ from ledger.journal import RunRecord, WaitRecord
 from ledger.outcomes import Answered, Began, Expired, Fact, GatesRan, Held, Refused, ToolsRan, Trip, Waited
 from ledger.rounds import after_gates, after_tools
 from ledger.state import Ledger, Moment, Step, Stopping
-from ledger.trips import reason_of, trip_records
+from ledger.trips import attempt_id, charged, reason_of, trip_records
 from ledger.turning import (
     Records,
     ask,
@@ -58,8 +58,7 @@ def _after_trip(ledger: Ledger, trip: Trip, moment: Moment) -> Step:
         return unmoved(ledger)
     if isinstance(trip.outcome, Held):
         return _held(ledger, call, trip.outcome, moment)
-    totals = ledger.totals.model_copy(update={"attempts": ledger.totals.attempts + 1})
-    ledger = ledger.having(totals=totals.with_usage(trip.usage) if trip.usage else totals)
+    ledger = charged(ledger, call, trip)
     match trip.outcome:
         case Answered() as answered:
             return _answered(ledger, call, trip, answered, moment)
@@ -73,7 +72,7 @@ def _answered(ledger: Ledger, call: Call, trip: Trip, answered: Answered, moment
     records = trip_records(ledger, call, trip, None, moment)
     if not answered.tool_calls:
         return run_gates(ledger, records, moment)
-    attempt = f"{ledger.turn.number}.{call.number}.{call.attempt}"
+    attempt = attempt_id(ledger, call)
     ledger, calls = with_children(ledger, answered.tool_calls, moment)
     decision = RunTools(turn=ledger.turn.number, attempt_id=attempt, calls=calls)
     return run_tools(ledger, decision, records, moment)

@@ -56,6 +56,17 @@ class Totals(Frozen):
             }
         )
 
+    def without_usage(self, usage: Usage) -> Self:
+        """Take back what `with_usage` added."""
+        return self.model_copy(
+            update={
+                "input_tokens": self.input_tokens - usage.input_tokens,
+                "output_tokens": self.output_tokens - usage.output_tokens,
+                "cost_usd": max(0.0, self.cost_usd - (usage.cost_usd or 0)),
+                "unpriced": self.unpriced - (usage.cost_usd is None),
+            }
+        )
+
     def plus(self, other: "Totals") -> "Totals":
         """Add those of another run."""
         return Totals.model_validate({name: getattr(self, name) + getattr(other, name) for name in Totals.model_fields})

@@ -1,8 +1,8 @@
-"""The records of a trip: one attempt, and its usage where the provider told (RULES A1-A10)."""
+"""What a trip leaves behind: the records of one attempt and its usage (RULES A1-A10), and what the run is charged."""
 
 from typing import assert_never
 
-from ledger.calls import Call, GiveUp, Move, Next, RenewFiles, RetrySame, WaitFor
+from ledger.calls import MAX_BOUNDS, Call, GiveUp, Move, Next, RenewFiles, RetrySame, WaitFor
 from ledger.failures import Failure, FailureKind
 from ledger.journal import JournalRecord
 from ledger.outcomes import Answered, Refused, Sent, Trip
@@ -36,6 +36,31 @@ def reason_of(failure: Failure) -> str:
     return REASONS.get(failure.kind, failure.kind.value)
 
 
+def charged(ledger: Ledger, call: Call, trip: Trip) -> Ledger:
+    """Count an attempt and what it used.
+
+    An answer that an earlier attempt wrote was paid once: what it used takes the place of the bound that was charged
+    while that attempt's outcome was unknown. Without such a bound, or without knowing what it used, nothing is taken
+    back.
+    """
+    totals = ledger.totals.model_copy(update={"attempts": ledger.totals.attempts + 1})
+    usage = trip.usage
+    if usage is None:
+        return ledger.having(totals=totals)
+    bounds = dict(ledger.turn.bounds)
+    if isinstance(trip.outcome, Answered) and (bound := bounds.pop(trip.outcome.recovered, None)):
+        totals = totals.without_usage(bound)
+    if usage.estimated:
+        bounds[attempt_id(ledger, call)] = usage
+    kept = dict(list(bounds.items())[-MAX_BOUNDS:])
+    return ledger.having(totals=totals.with_usage(usage), turn=ledger.turn.model_copy(update={"bounds": kept}))
+
+
+def attempt_id(ledger: Ledger, call: Call) -> str:
+    """turn.call.attempt of the attempt under way."""
+    return f"{ledger.turn.number}.{call.number}.{call.attempt}"
+
+
 def trip_records(
     ledger: Ledger, call: Call, trip: Trip, then: Next | None, moment: Moment
 ) -> tuple[JournalRecord, ...]:
@@ -62,7 +87,7 @@ def _attempt(ledger: Ledger, call: Call, trip: Trip, then: Next | None, moment: 
     answered = trip.outcome if isinstance(trip.outcome, Answered) else None
     failure = trip.outcome.failure if isinstance(trip.outcome, Refused) else None
     return AttemptRecord(
-        id=f"{ledger.turn.number}.{call.number}.{call.attempt}",
+        id=attempt_id(ledger, call),
         stage=moment.stage(ledger).name,
         iteration=ledger.turn.iteration,
         turn=ledger.turn.number,

@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ledger.calls import MAX_BOUNDS
 from ledger.decisions import CallModel
 from ledger.failures import Failure, FailureKind
 from ledger.outcomes import Answered, Held, Refused, Trip, Usage
@@ -82,3 +85,78 @@ def test_an_attempt_of_unknown_outcome_is_charged_its_upper_bound_and_marked():
     run.tell(Trip(outcome=Refused(failure=failure), usage=Usage(input_tokens=9, cost_usd=0.4, estimated=True)))
     assert run.doing.allowance_usd == 0.6
     assert run.of("usage")[0].estimated
+
+
+BOUND = Usage(input_tokens=900, output_tokens=100, cost_usd=0.4, estimated=True)
+
+
+def lost(run: Run, usage: Usage | None = BOUND) -> str:
+    """The attempt under way is lost; its id."""
+    attempt = run.doing.id
+    failure = Failure.of(FailureKind.WORKER_LOST, outcome_unknown=True, wait_s=0)
+    run.tell(Trip(outcome=Refused(failure=failure), usage=usage))
+    return attempt
+
+
+def found(run: Run, attempt: str, usage: Usage | None) -> None:
+    """The attempt under way finds the answer that an earlier one wrote."""
+    run.tell(Trip(outcome=Answered(finish_reason="complete", recovered=attempt), usage=usage))
+
+
+def test_an_answer_that_turns_up_replaces_the_bound_of_the_attempt_that_wrote_it():
+    run = limited()
+    attempt = lost(run)
+    found(run, attempt, Usage(input_tokens=10, output_tokens=2, cost_usd=0.05))
+    totals = run.ledger.totals
+    assert (totals.attempts, totals.input_tokens, totals.output_tokens) == (2, 10, 2)
+    assert totals.cost_usd == pytest.approx(0.05)
+    assert [usage.attempt_id for usage in run.of("usage")] == [attempt, "1.1.2"]  # records are never amended (A23)
+
+
+def test_the_bound_of_another_attempt_stays():
+    run = limited()
+    first = lost(run)
+    lost(run)
+    found(run, first, Usage(input_tokens=10, cost_usd=0.05))
+    assert run.ledger.totals.cost_usd == pytest.approx(0.45)
+
+
+def test_an_answer_of_unknown_usage_leaves_the_bound_as_it_is():
+    run = limited()
+    found(run, lost(run), None)
+    assert run.ledger.totals.cost_usd == pytest.approx(0.4)
+
+
+def test_a_bound_without_a_price_is_taken_back_as_one():
+    run = limited(unknown_price="allow")
+    attempt = lost(run, Usage(input_tokens=900, estimated=True))
+    assert run.ledger.totals.unpriced == 1
+    found(run, attempt, Usage(input_tokens=10, cost_usd=0.05))
+    assert (run.ledger.totals.unpriced, run.ledger.totals.input_tokens) == (0, 10)
+
+
+PRICES = st.none() | st.integers(0, 100).map(lambda cents: cents / 100)
+USED = st.builds(Usage, input_tokens=st.integers(0, 50), output_tokens=st.integers(0, 50), cost_usd=PRICES)
+MOST = st.builds(lambda used: used.model_copy(update={"estimated": True}), USED)
+
+
+@given(
+    turns=st.lists(
+        st.tuples(st.lists(st.none() | MOST, max_size=3), st.none() | USED, st.integers(-1, 2)), min_size=1, max_size=6
+    )
+)
+def test_what_is_known_to_be_used_is_always_charged(turns: list[tuple[list[Usage | None], Usage | None, int]]) -> None:
+    """Whatever is lost and found again, and whichever attempt wrote it: totals never fall below the known usage."""
+    run = Run(plan_of(FIRST, SECOND, gates=("g",)))
+    known: list[Usage] = []
+    for bounds, used, writer in turns:
+        ids = [lost(run, bound) for bound in bounds]
+        found(run, ids[writer] if 0 <= writer < len(ids) else "", used)
+        known += [used] if used else []
+        totals = run.ledger.totals
+        assert totals.input_tokens >= sum(usage.input_tokens for usage in known)
+        assert totals.output_tokens >= sum(usage.output_tokens for usage in known)
+        assert totals.cost_usd >= sum(usage.cost_usd or 0 for usage in known) - 1e-9
+        assert totals.unpriced >= sum(usage.cost_usd is None for usage in known)
+        assert len(run.ledger.turn.bounds) <= MAX_BOUNDS
+        run.gates(str(len(run.records)))
