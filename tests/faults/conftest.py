@@ -96,13 +96,16 @@ async def records(run: WorkflowHandle, kind: str) -> list[dict[str, Any]]:
 
 @asynccontextmanager
 async def staged(
-    client: Client, address: str, folder: Path, script: dict[str, Any], settings: str = ""
+    client: Client, address: str, folder: Path, script: dict[str, Any], settings: str = "", top: str = ""
 ) -> AsyncIterator[Stage]:
-    """A stage with a worker that polls, whose models answer by the script. `SIMULATOR` in settings is its address."""
+    """A stage with a worker that polls, whose models answer by the script. `SIMULATOR` in settings is its address.
+
+    `top` are settings that stand before all tables.
+    """
     async with Simulator(Script.parse(script)) as simulator:
         queue = f"faults-{uuid4().hex[:8]}"
         (folder / "endstop.toml").write_text(
-            f'task_queue = "{queue}"\n'
+            f'task_queue = "{queue}"\n{top}\n'
             f'[providers.openai]\napi = "openai-chat"\nbase_url = "{simulator.url}/v1"\n'
             'key_env = "OPENAI_API_KEY"\n'
             f'[providers.anthropic]\napi = "anthropic-messages"\nbase_url = "{simulator.url}"\n'
