@@ -288,6 +288,15 @@ async def test_what_a_provider_said_is_kept_for_people_without_the_key(tmp_path)
         assert KEY not in detail
 
 
+async def test_a_declared_header_that_a_provider_repeats_is_not_kept(tmp_path):  # FAULTS S1
+    wrong = Error(error="auth", message="the team header-marker-0815 may not do this")
+    async with bench(tmp_path, "openai-chat", wrong, headers={"x-team": "header-marker-0815"}) as b:
+        await b.ask("1.1.1")
+        detail = (await b.store.get_details("run-1"))["1.1.1"]
+        assert "may not do this" in detail
+        assert "header-marker" not in detail
+
+
 def test_importing_the_activity_loads_no_vendor_and_no_sql():
     program = "import sys, activities.call_model; print(*{'openai', 'anthropic', 'sqlalchemy'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=_root())
