@@ -62,6 +62,30 @@ def test_a_store_that_cannot_be_opened_is_named(tmp_path, temporal_server):
     assert line.startswith(f"cannot open the store {tmp_path}/kept: ")
 
 
+GATE = '[gates.tests]\ncommand = ["true"]\n'
+
+
+def test_with_gates_and_no_sandbox_it_refuses_and_names_the_package_and_the_choice(tmp_path, temporal_server):
+    (tmp_path / "endstop.toml").write_text(GATE)
+    line = refused(tmp_path, 1, TEMPORAL_ADDRESS=temporal_server, PATH="/nowhere")
+    assert "install the package bubblewrap" in line
+    assert 'sandbox = "none" in endstop.toml' in line
+    assert not (tmp_path / ".endstop").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"), [("", 0), (f'sandbox = "none"\n{GATE}', 1)], ids=["no gate", "the operator chose none"]
+)
+async def test_without_a_sandbox_it_runs_where_no_gate_is_declared_and_with_a_warning_where_the_operator_chose_so(
+    tmp_path, temporal_server, text, warned
+):
+    (tmp_path / "endstop.toml").write_text(text)
+    async with started(tmp_path, temporal_server, PATH="/nowhere") as process:
+        events = await until_ready(process)
+    warnings = [event for event in events if event["level"] == "warning"]
+    assert [event["event"] for event in warnings] == ["worker.no_sandbox"] * warned
+
+
 @pytest.fixture
 def said(tmp_path, monkeypatch, capsys):
     """Run `main` in this process as far as it gets without a connection: its exit code and what it said."""
@@ -95,13 +119,13 @@ def test_temporals_own_configuration_is_refused_without_quoting_it(tmp_path, sai
 
 
 @asynccontextmanager
-async def started(folder: Path, address: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def started(folder: Path, address: str, **more: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """A worker process that polls."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(ROOT / "worker.py"),
         cwd=folder,
-        env=variables(folder, TEMPORAL_ADDRESS=address),
+        env=variables(folder, TEMPORAL_ADDRESS=address, **more),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

@@ -169,10 +169,12 @@ async def test_text_that_looks_like_a_template_reaches_the_model_as_it_is(act): 
 # ---- S6: tools cannot leave the workspace
 
 
-async def test_a_model_that_asks_for_files_outside_is_told_no_and_shown_nothing(act):
+async def test_a_model_that_asks_for_files_outside_or_for_what_is_no_file_is_told_no_and_shown_nothing(act):
     secret = act.folder / "secret.txt"
     secret.write_text("zebra-secret\n")
-    paths = ["../.lock", "../../../../secret.txt", str(secret), "link.txt", "folder/secret.txt", "inside.txt"]
+    leaving = ["../.lock", "../../../../secret.txt", str(secret), "link.txt", "folder/secret.txt"]
+    odd = ["zero", "pipe", "10 GB"]
+    paths = [*leaving, *odd, "inside.txt"]
     asked = [{"name": "read_file", "arguments": {"path": path}} for path in paths]
     answers(act, {"kind": "tool_calls", "calls": asked, "held_until": "linked"}, TEXT)
     before = len(act.simulator.requests)
@@ -181,11 +183,15 @@ async def test_a_model_that_asks_for_files_outside_is_told_no_and_shown_nothing(
     claimed = act.folder / ".endstop" / "workspaces" / run.first_execution_run_id / "notes"
     (claimed / "link.txt").symlink_to(secret)
     (claimed / "folder").symlink_to(act.folder)
+    (claimed / "zero").symlink_to("/dev/zero")
+    os.mkfifo(claimed / "pipe")
+    with (claimed / "10 GB").open("wb") as large:
+        large.truncate(10 * 2**30)
     act.simulator.release("linked")
     assert (await run.result())["status"] == "completed"
     journal = await invariants_hold(act, run)
     (batch,) = [record for record in journal if record["type"] == "tools"]
-    assert [call["status"] for call in batch["calls"]] == ["error"] * 5 + ["ok"]
+    assert [call["status"] for call in batch["calls"]] == ["error"] * 8 + ["ok"]
     told = str(requests_of(act, run)[1].body)
     assert "zebra-secret" not in told
     assert "inside" in told
