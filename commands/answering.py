@@ -16,11 +16,12 @@ from pydantic import TypeAdapter, ValidationError
 from commands.connect import rpc_errors
 from commands.refusals import BadInput, Refused
 from commands.runs import asked_of, describe, status_of
+from inbox.asked_call import ABOUT_A_CALL, AskedCall, offered
 from ledger.answers import DirectiveBody
 from ledger.reading import one_line, suggestion
 from workflows import replies
 from workflows.messages import SIGNAL_INTERVENE, Asked
-from workflows.replies import MEANS, NEEDS, TAKES, Put, Said
+from workflows.replies import MEANS, NEEDS, TAKES, Put, Said, meaning
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -57,12 +58,26 @@ async def open_question(client: "Client", run: str) -> Asked:
     return asked
 
 
-def check_label(label: str, asked: Asked) -> None:
-    """Refuse a label that the open intervention does not take, before anything is stored or sent."""
+def check_label(label: str, asked: Asked, call: AskedCall | None = None) -> None:
+    """Refuse a label that the open intervention does not take, before anything is stored or sent.
+
+    Where it lets a tool run, the call must be one that can be shown.
+    """
     if label not in TAKES:
         raise BadInput(f"answer {label!r} is unknown; {suggestion(label, asked.answers)}")
     if label not in asked.answers:
         raise Refused(f"{asked.id} {asked.label} does not take {label!r}; it takes {', '.join(asked.answers)}")
+    if label not in offered(asked, call):
+        why = call.trouble if call else "the call that it asks about cannot be shown"
+        raise Refused(f"{asked.id} {asked.label} takes no {label!r} now: {why}")
+
+
+def said_of(label: str, given: dict[str, Any]) -> Said:
+    """What was typed. BadInput: a value that its answer cannot have, such as arguments that are no JSON object."""
+    try:
+        return Said(label=label, **given)
+    except ValidationError as error:
+        raise BadInput(one_line(error, f"answer {label}")) from None
 
 
 async def body_of(said: Said, put: Put) -> dict[str, Any]:
@@ -114,9 +129,19 @@ def _directive(body: dict[str, Any]) -> dict[str, Any]:
     return directive.model_dump(mode="json", exclude_none=True)
 
 
-def how_to_answer(run: str, asked: Asked) -> list[tuple[str, str]]:
+def how_to_answer(run: str, asked: Asked, call: AskedCall | None = None) -> list[tuple[str, str]]:
     """The exact commands that answer an intervention, each with what it means."""
-    return [(_command(run, label), MEANS.get(label, "") + _needed(label, asked)) for label in asked.answers]
+    return [
+        (_command(run, label) + _bound(asked), meaning(label, asked.label) + _needed(label, asked))
+        for label in offered(asked, call)
+    ]
+
+
+def _bound(asked: Asked) -> str:
+    """The flags by which a command answers this very call or question, and no later one of the run."""
+    if asked.label not in ABOUT_A_CALL | {"Question"}:
+        return ""
+    return f" --intervention {asked.id} --digest {asked.digest}"
 
 
 def _needed(label: str, asked: Asked) -> str:
@@ -131,6 +156,8 @@ def _needed(label: str, asked: Asked) -> str:
 
 
 def _command(run: str, label: str) -> str:
+    if label == "edit":
+        return f"endstop answer {run} edit --text '{{…}}'"
     flag = TAKES.get(label, "")
     written = f" {_WRITTEN[flag]}" if label in NEEDS else f" [{_WRITTEN[flag]}]" if flag else ""
     return f"endstop answer {run} {label}{written}"

@@ -76,4 +76,5 @@ async def _conversation(things: Opened, view: View) -> list[bytes]:
 
 async def watch_run(setup: Setup, run: str) -> int:
     """Print the run from its beginning until it ends. The exit code: 0 completed."""
-    return await Watch(await connect(setup.where), run, as_json=setup.as_json).until_end()
+    watch = Watch(await connect(setup.where), run, settings=setup.settings, as_json=setup.as_json)
+    return await watch.until_end()

@@ -10,13 +10,16 @@ from commands.answering import (
     body_of,
     check_label,
     open_question,
+    said_of,
     send_answer,
     send_directive,
 )
 from commands.opening import Opened, Setup, opened
 from commands.refusals import BadInput
+from commands.runs import call_of, status_of
 from commands.show import question
 from commands.tables import plain, print_json
+from inbox.asked_call import ABOUT_A_CALL, AskedCall, offered
 from ledger.model import Frozen
 from workflows.messages import Asked
 from workflows.replies import NEEDS, TAKES, Said
@@ -33,6 +36,8 @@ class Reply(Frozen):
     """What was typed after `endstop answer ID`."""
 
     label: str | None = None
+    value: str | None = None
+    """The text, where it stands right after the label."""
     text: str | None = None
     target: str | None = None
     amount: float | None = None
@@ -47,27 +52,38 @@ async def answer_run(setup: Setup, run: str, reply: Reply) -> None:
         raise BadInput("--intervention and --digest go together: `endstop show` tells both")
     if reply.label is None and not sys.stdin.isatty():
         raise BadInput("give the answer's label: `endstop show` tells which ones the run takes")
-    text = read_text(reply.text, "--text") if reply.text is not None else None
+    if reply.value is not None and reply.text is not None:
+        raise BadInput("the text is given twice: after the label, or by --text")
+    given = reply.text if reply.value is None else reply.value
+    text = read_text(given, "--text") if given is not None else None
     async with opened(setup) as things:
         asked = await open_question(things.client, run)
-        said = _said(run, asked, reply.model_copy(update={"text": text}))
-        check_label(said.label, asked)
+        call = await _call(things, run, asked)
+        said = _said(run, asked, call, reply.model_copy(update={"text": text}))
+        check_label(said.label, asked, call)
         bound = (reply.intervention or asked.id, reply.digest or asked.digest)
         await send_answer(things.client, run, bound, await body_of(said, things.store.put))
     _say(setup, run, {"intervention": bound[0], "label": asked.label, "answer": said.label})
 
 
-def _said(run: str, asked: Asked, reply: Reply) -> Said:
-    given = reply.model_dump(exclude={"label", "intervention", "digest"})
+async def _call(things: Opened, run: str, asked: Asked) -> AskedCall | None:
+    """The call that is asked about. A run that nobody answers for has said nothing either."""
+    handle = things.client.get_workflow_handle(run)
+    status = await status_of(handle) if asked.label in ABOUT_A_CALL else None
+    return await call_of(handle, things.store, status, asked) if status else None
+
+
+def _said(run: str, asked: Asked, call: AskedCall | None, reply: Reply) -> Said:
+    given = reply.model_dump(include={*TAKES.values()} - {""})
     if reply.label is not None:
-        return Said(label=reply.label, **given)
-    click.echo(plain(question(run, asked)))
-    label = click.prompt("\nYour answer", type=click.Choice(asked.answers))
+        return said_of(reply.label, given)
+    click.echo(plain(question(run, asked, call)))
+    label = click.prompt("\nYour answer", type=click.Choice(offered(asked, call)))
     flag = TAKES.get(label, "")
     if flag and given[flag] is None:
         words = click.prompt(ASKS_FOR[flag], default=None if label in NEEDS else "", show_default=False)
         given[flag] = words or None
-    return Said(label=label, **given)
+    return said_of(label, given)
 
 
 def _say(setup: Setup, run: str, what: dict[str, str]) -> None:

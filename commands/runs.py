@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from activities.contract import CALL_MODEL
 from commands.connect import lacks_namespace, rpc_errors
 from commands.refusals import Refused
-from ledger.journal import Entry, RunRecord, SetAside, read_journal
+from commands.tallies import ending
+from inbox.asked_call import AskedCall, asked_call
+from ledger.journal import Entry, SetAside, read_journal
 from ledger.model import Frozen
 from workflows.messages import QUERY_INTERVENTION, QUERY_JOURNAL, QUERY_STATUS, Asked, JournalPage, Status
 
@@ -44,6 +46,8 @@ class View(Frozen):
     status: Status | None = None
     """None where no worker answered."""
     asked: Asked | None = None
+    call: AskedCall | None = None
+    """The tool call that is asked about; None where the question is of none."""
     entries: tuple[Entry, ...] = ()
     aside: tuple[SetAside, ...] = ()
     unfinished: tuple[Unfinished, ...] = ()
@@ -68,6 +72,7 @@ async def look(client: "Client", store: "Store", run: str) -> View:
     if not held or held[0]["seq"] > 1:
         held = _merged(await store.read_journal(conversation), held)
     entries, aside = read_journal(held)
+    asked = await asked_of(handle) if status and status.intervention else None
     return View(
         id=run,
         run_id=described.run_id or "",
@@ -75,7 +80,8 @@ async def look(client: "Client", store: "Store", run: str) -> View:
         state=state_of(described, status, entries),
         reason=await failure_of(handle, described),
         status=status,
-        asked=await asked_of(handle) if status and status.intervention else None,
+        asked=asked,
+        call=await call_of(handle, store, status, asked) if status and asked else None,
         entries=tuple(entries),
         aside=tuple(aside),
         unfinished=await unfinished(client, handle, described),
@@ -124,6 +130,12 @@ async def asked_of(handle: "WorkflowHandle[Any, Any]") -> Asked | None:
     """Query `intervention`: the open one; None where none is open or no worker answers."""
     found = await _ask(handle, QUERY_INTERVENTION)
     return None if found is None else Asked.model_validate(found)
+
+
+async def call_of(handle: "WorkflowHandle[Any, Any]", store: "Store", status: Status, asked: Asked) -> AskedCall | None:
+    """The tool call that the question is about, as the store has it; None: it is about none."""
+    with rpc_errors(f"run {handle.id!r}"):
+        return await asked_call(handle, store, status.conversation, asked)
 
 
 async def records_after(handle: "WorkflowHandle[Any, Any]", after: int) -> list[dict[str, Any]]:
@@ -196,9 +208,9 @@ async def unfinished(
             if scheduled.activity_type.name == CALL_MODEL:
                 (order,) = await client.data_converter.decode(list(scheduled.input.payloads))
                 begun[event.event_id] = Unfinished(id=order["attempt"], target=order["target"])
-        for ending in _ENDINGS:
-            if event.HasField(ending):
-                begun.pop(getattr(event, ending).scheduled_event_id, None)
+        for end in _ENDINGS:
+            if event.HasField(end):
+                begun.pop(getattr(event, end).scheduled_event_id, None)
     return tuple(begun.values())
 
 
@@ -212,8 +224,8 @@ _ENDINGS: Final = (
 
 def _last_word(entries: Iterable[Entry]) -> str:
     """How the run ended, by its own records; "" where they do not say."""
-    ends = [entry.record.what for entry in entries if isinstance(entry.record, RunRecord)]
-    return next((what for what in reversed(ends) if what in {"completed", "stopped", "cancelled"}), "")
+    ended = ending(entries)
+    return ended.what if ended else ""
 
 
 def _merged(kept: Iterable[dict[str, Any]], held: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ async def inbox(things: Opened, port: int) -> AsyncIterator[str]:
     from inbox.serving import PortTaken, serving
 
     try:
-        async with serving(things.client, things.store.put, port) as address:
+        async with serving(things.client, things.store, port) as address:
             yield address
     except PortTaken as error:
         raise Refused(str(error)) from error

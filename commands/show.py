@@ -4,14 +4,19 @@ import math
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Final
 
 from commands.answering import how_to_answer
 from commands.reasons import last_failures, told
 from commands.runs import Unfinished, View
 from commands.tables import plain, plain_line, table
-from commands.tallies import GateTally, TargetTally, TimeSpent, cost, gates, targets, time_spent
+from commands.tallies import GateTally, TargetTally, TimeSpent, cost, ending, gates, targets, time_spent
 from commands.words import counted, dollars, narrate, place, seconds
+from inbox.asked_call import AskedCall, offered
 from workflows.messages import Asked, Status
+
+MAX_ARGUMENTS: Final = 8_000
+"""Characters of a call's arguments on a terminal, some 200 lines; `-o json` has the whole."""
 
 
 def show(view: View, now: float | None = None) -> str:
@@ -19,17 +24,20 @@ def show(view: View, now: float | None = None) -> str:
     now = time.time() if now is None else now
     blocks = [_head(view, now), *_tables(view)]
     if view.asked:
-        blocks.append(question(view.id, view.asked))
+        blocks.append(question(view.id, view.asked, view.call))
     blocks += view.notices
     return plain("\n\n".join(block for block in blocks if block))
 
 
 def as_json(view: View) -> dict[str, object]:
     """The page's content for programs."""
+    ended = ending(view.entries)
     return {
         **view.model_dump(mode="json", include={"id", "run_id", "conversation", "state", "reason", "notices"}),
+        "by": ended.by if ended else "",
+        "why": ended.why if ended else "",
         "status": view.status.model_dump(mode="json") if view.status else None,
-        "intervention": view.asked.model_dump(mode="json") if view.asked else None,
+        "intervention": _asked(view.asked, view.call) if view.asked else None,
         "unfinished": [one.model_dump(mode="json") for one in view.unfinished],
         "targets": [row.model_dump(mode="json") for row in targets(view.entries)],
         "failures": [failure.model_dump(mode="json") for failure in last_failures(view.entries)],
@@ -39,13 +47,43 @@ def as_json(view: View) -> dict[str, object]:
     }
 
 
-def question(run: str, asked: Asked) -> str:
+def _asked(asked: Asked, call: AskedCall | None) -> dict[str, object]:
+    found = asked.model_dump(mode="json") | {"answers": offered(asked, call)}
+    return found | ({"arguments": call.value, "trouble": call.trouble} if call else {})
+
+
+def question(run: str, asked: Asked, call: AskedCall | None = None) -> str:
     """What is asked, and the exact command for each answer. Further lines of the text are marked as such."""
-    commands = how_to_answer(run, asked)
     text = asked.text.replace("\n", "\n  | ")
-    seen = f"\nwhat failed: `endstop transcript {run}` has the gate's output" if asked.facts.get("gate") else ""
-    head = f"{asked.id} asks a person: {asked.label} (digest {asked.digest})\n{text}{seen}\n\n"
-    return head + "\n".join(f"  {command}\n      {meaning}" for command, meaning in commands)
+    blocks = [f"{asked.id} asks a person: {asked.label} (digest {asked.digest})\n{text}"]
+    if asked.facts.get("gate"):
+        blocks.append(f"what failed: `endstop transcript {run}` has the gate's output")
+    blocks += _choices(asked)
+    if call:
+        blocks += _arguments(run, call)
+    commands = how_to_answer(run, asked, call)
+    return "\n".join(blocks) + "\n\n" + "\n".join(f"  {command}\n      {meaning}" for command, meaning in commands)
+
+
+def _choices(asked: Asked) -> Iterator[str]:
+    """The replies that the model suggests, each on a line of its own."""
+    options = asked.facts.get("options")
+    if isinstance(options, list) and options:
+        yield "replies that it suggests (any other is taken too):"
+        yield from (f"  - {plain_line(str(option))}" for option in options)
+
+
+def _arguments(run: str, call: AskedCall) -> Iterator[str]:
+    """The arguments, whole where they are not long; they are JSON on lines that no text in it can forge."""
+    if call.trouble:
+        yield f"the arguments of {call.tool} cannot be shown: {call.trouble}"
+        return
+    text = call.pretty
+    yield f"the arguments of {call.tool}" + (", as they were written (no plain JSON object):" if call.odd else ":")
+    yield "\n".join(f"  {line}" for line in text[:MAX_ARGUMENTS].split("\n"))
+    if len(text) > MAX_ARGUMENTS:
+        rest = f"{len(text) - MAX_ARGUMENTS:,} more characters"
+        yield f"  [{rest}: `endstop show {run} -o json` has them whole, `endstop transcript {run}` what led to them]"
 
 
 def journal_lines(view: View, after: int = 0) -> Iterator[str]:
@@ -92,7 +130,7 @@ def doing(status: Status, now: float) -> str:
 
 
 def _head(view: View, now: float) -> str:
-    lines = [plain_line(f"{view.id}  {view.state}" + (f": {view.reason}" if view.reason else ""))]
+    lines = [plain_line(f"{view.id}  {view.state}{_why(view)}")]
     if view.status and view.status.agent:  # it has none before it is prepared
         lines += _numbers(view.status)
     lines += what_it_cost(view)
@@ -100,6 +138,14 @@ def _head(view: View, now: float) -> str:
         lines.append(doing(view.status, now))
     lines += [unfinished_line(one) for one in view.unfinished]
     return "\n".join(lines)
+
+
+def _why(view: View) -> str:
+    """Why a run failed; who ended one that was stopped or cancelled, and why."""
+    ended = ending(view.entries)
+    by = f" by {ended.by}" if ended and ended.by else ""
+    why = view.reason or (ended.why if ended else "")
+    return by + (f": {why}" if why else "")
 
 
 def unfinished_line(one: Unfinished) -> str:
@@ -139,7 +185,8 @@ def _target_row(row: TargetTally) -> tuple[object, ...]:
 
 
 def _gate_row(row: GateTally) -> tuple[object, ...]:
-    return row.gate, row.rounds, row.different, row.charges, row.last
+    last = f"waived by {row.waived_by} ({row.last})" if row.waived_by else row.last
+    return row.gate, row.rounds, row.different, row.charges, last
 
 
 def _time(spent: TimeSpent) -> str:

@@ -45,7 +45,8 @@ async def begin(setup: Setup, request: Request, *, watch: bool) -> int:
         _say(setup, started, watch=watch)
         if not watch:
             return 0
-        return await Watch(things.client, started.id, as_json=setup.as_json).until_end()
+        watching = Watch(things.client, started.id, settings=setup.settings, as_json=setup.as_json)
+        return await watching.until_end()
 
 
 def _say(setup: Setup, started: Started, *, watch: bool) -> None:

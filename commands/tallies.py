@@ -6,7 +6,15 @@ The ledger decides by its own counts; these are for people who read a run, and a
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ledger.journal import AnswerRecord, Entry, GateRecord, ToolBatchRecord, WaitRecord
+from ledger.journal import (
+    AnswerRecord,
+    Entry,
+    GateRecord,
+    InterventionRecord,
+    RunRecord,
+    ToolBatchRecord,
+    WaitRecord,
+)
 from ledger.model import Frozen
 from ledger.records import AttemptRecord, UsageRecord
 
@@ -51,6 +59,8 @@ class GateTally(Frozen):
     """Different failures seen (exact fingerprints)."""
     last: str
     """What the newest round said, and what was decided."""
+    waived_by: str = ""
+    """Who accepted the work without it; "" where nobody did."""
 
 
 class TimeSpent(Frozen):
@@ -102,7 +112,26 @@ def gates(entries: Sequence[Entry]) -> tuple[GateTally, ...]:
     for entry in entries:
         if isinstance(entry.record, GateRecord):
             rounds.setdefault(entry.record.gate, []).append(entry.record)
-    return tuple(_gate(gate, records) for gate, records in rounds.items())
+    waived = _waived(entries)
+    return tuple(_gate(gate, records, waived.get(gate, "")) for gate, records in rounds.items())
+
+
+def ending(entries: Iterable[Entry]) -> RunRecord | None:
+    """How the run ended, by its own last record of that; None where it has none yet."""
+    runs = [entry.record for entry in entries if isinstance(entry.record, RunRecord)]
+    return next((run for run in reversed(runs) if run.what in {"completed", "stopped", "cancelled"}), None)
+
+
+def _waived(entries: Iterable[Entry]) -> dict[str, str]:
+    """Who waived which gate: an answer names its intervention, and that one its gate."""
+    gate_of: dict[str, str] = {}
+    waived: dict[str, str] = {}
+    for record in (entry.record for entry in entries):
+        if isinstance(record, InterventionRecord):
+            gate_of[record.id] = str(record.facts.get("gate", ""))
+        elif isinstance(record, AnswerRecord) and record.answer == "accept" and gate_of.get(record.intervention):
+            waived[gate_of[record.intervention]] = record.by or "somebody"
+    return waived
 
 
 def time_spent(entries: Sequence[Entry]) -> TimeSpent:
@@ -157,7 +186,7 @@ def _target(target: str, records: Sequence[AttemptRecord], usage: Iterable[Usage
     )
 
 
-def _gate(gate: str, records: Sequence[GateRecord]) -> GateTally:
+def _gate(gate: str, records: Sequence[GateRecord], waived_by: str) -> GateTally:
     newest = records[-1]
     decided = "" if newest.decided == newest.verdict else f", {newest.decided}"
     return GateTally(
@@ -166,4 +195,5 @@ def _gate(gate: str, records: Sequence[GateRecord]) -> GateTally:
         charges=max(record.charges for record in records),
         different=len({record.exact for record in records} - {""}),
         last=newest.verdict + decided,
+        waived_by=waived_by,
     )

@@ -9,14 +9,18 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from commands.runs import asked_of, describe, failure_of, records_after, state_of, status_of
+from commands.opening import open_store, settings_from
+from commands.refusals import BadInput, Refused
+from commands.runs import asked_of, call_of, describe, failure_of, records_after, state_of, status_of
 from commands.show import clock, doing, question
 from commands.tables import plain, plain_line, print_json_line
 from commands.words import line, seconds, used
+from inbox.asked_call import ABOUT_A_CALL, AskedCall
 from ledger.journal import Entry, JournalRecord, read_journal
 from ledger.records import AttemptRecord, UsageRecord
 from workflows.messages import Asked, Status
@@ -56,10 +60,22 @@ class LiveLine:
 
 
 class Watch:
-    """Prints a run until it ends. `as_json` prints one JSON line a record and no other; `explain` adds sentences."""
+    """Prints a run until it ends. `as_json` prints one JSON line a record and no other; `explain` adds sentences.
 
-    def __init__(self, client: "Client", run: str, *, as_json: bool = False, explain: Explain | None = None) -> None:
+    `settings` name the store, which is opened only to show the arguments of a call that a person is asked about.
+    """
+
+    def __init__(
+        self,
+        client: "Client",
+        run: str,
+        *,
+        settings: Path | None = None,
+        as_json: bool = False,
+        explain: Explain | None = None,
+    ) -> None:
         self._handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run)
+        self._settings = settings
         self._json = as_json
         self._after = 0
         self._explain = explain
@@ -107,7 +123,7 @@ class Watch:
             self._after = raw["seq"]
             self._tell(raw)
         if status.intervention:
-            await self._tell_question()
+            await self._tell_question(status)
         return status
 
     def _tell(self, raw: dict[str, Any]) -> None:
@@ -128,12 +144,22 @@ class Watch:
         if self._explain and (sentence := self._explain(entry.record)):
             click.echo(f"            {sentence}")
 
-    async def _tell_question(self) -> None:
+    async def _tell_question(self, status: Status) -> None:
         asked = await asked_of(self._handle)
         if asked is None or asked.id == self._asked:
             return
         self._asked = asked.id
-        self._say(f"\n{question(self._handle.id, asked)}\n")
+        self._say(f"\n{question(self._handle.id, asked, await self._call(status, asked))}\n")
+
+    async def _call(self, status: Status, asked: Asked) -> AskedCall | None:
+        """The call that is asked about; a store that cannot be opened from here ends no watch."""
+        if asked.label not in ABOUT_A_CALL:
+            return None
+        try:
+            async with open_store(settings_from(self._settings)) as store:
+                return await call_of(self._handle, store, status, asked)
+        except (BadInput, Refused) as refusal:
+            return AskedCall(tool=str(asked.facts.get("tool")), trouble=refusal.message)
 
     def _say(self, text: str) -> None:
         """Something that is no record: on stdout for people, on stderr where stdout is for programs."""

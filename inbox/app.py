@@ -22,10 +22,9 @@ from temporalio.service import RPCError, RPCStatusCode
 from inbox import pages
 from inbox.forms import MAX_FORM, Unusable, read_fields, read_reply
 from inbox.guard import Guard
-from inbox.waiting import Waiting, look, send, waiting
+from inbox.waiting import Kept, Waiting, look, send, waiting
 from ledger.reading import one_line
 from workflows.reaching import ANSWER_S, NotTaken
-from workflows.replies import Put
 
 HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -49,9 +48,9 @@ Draw = Callable[[str], str]
 """Makes a page, given the nonce of its style."""
 
 
-def application(client: Client, put: Put, guard: Guard) -> Starlette:
-    """The whole application; `put` keeps a person's text in the store."""
-    inbox = _Inbox(client, put, guard)
+def application(client: Client, store: Kept, guard: Guard) -> Starlette:
+    """The whole application."""
+    inbox = _Inbox(client, store, guard)
     return Starlette(
         routes=[
             Route("/", inbox.show_all, methods=["GET"]),
@@ -92,17 +91,17 @@ class _Guarded:
 class _Inbox:
     """The three addresses."""
 
-    def __init__(self, client: Client, put: Put, guard: Guard) -> None:
+    def __init__(self, client: Client, store: Kept, guard: Guard) -> None:
         self._client = client
-        self._put = put
+        self._store = store
         self._guard = guard
 
     async def show_all(self, _: Request) -> Response:
-        found = await waiting(self._client)
+        found = await waiting(self._client, self._store)
         return _drawn(lambda nonce: pages.listing(found, self._guard.form_word, nonce))
 
     async def show_one(self, request: Request) -> Response:
-        return self._shown(await look(self._client, request.query_params.get("id", "")))
+        return self._shown(await look(self._client, self._store, request.query_params.get("id", "")))
 
     async def answer(self, request: Request) -> Response:
         """Send an answer, and show what came of it together with what the run asks now."""
@@ -111,11 +110,11 @@ class _Inbox:
             return _told(NOT_OURS, HTTPStatus.FORBIDDEN)
         reply = read_reply(fields)
         try:
-            not_taken = await send(self._client, reply, self._put)
+            not_taken = await send(self._client, self._store, reply)
         except ValidationError as error:
             raise Unusable(one_line(error, "answer")) from None
         told, status = _outcome(reply.said.label, not_taken)
-        return self._shown(await look(self._client, reply.run), told, status)
+        return self._shown(await look(self._client, self._store, reply.run), told, status)
 
     def _shown(self, found: Waiting, told: str = "", status: HTTPStatus = HTTPStatus.OK) -> Response:
         return _drawn(lambda nonce: pages.single(found, self._guard.form_word, nonce, told), status)

@@ -5,7 +5,7 @@ file are made `Markup`. No script anywhere: forms and links do all of it.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote
@@ -13,9 +13,10 @@ from urllib.parse import quote
 from markupsafe import Markup
 from pydantic import JsonValue
 
+from inbox.asked_call import AskedCall, offered
 from inbox.waiting import SHOWN, Waiting
 from workflows.messages import Asked, Status
-from workflows.replies import MEANS, NEEDS, TAKES
+from workflows.replies import NEEDS, TAKES, meaning
 
 _STYLE: Final = Markup("""
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; }
@@ -28,6 +29,7 @@ button { font: inherit; padding: .35rem 1rem; }
 dt { font-weight: 600; } dd { margin: 0 0 .4rem 1rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f3f3f3; padding: .6rem; }
 h2 { overflow-wrap: anywhere; }
+p[role=alert] { border-left: .3rem solid #c33; padding: .4rem .8rem; background: #fdeeee; }
 p[role=status] { border-left: .3rem solid #36c; padding: .4rem .8rem; background: #eef3ff; }
 """)
 
@@ -37,26 +39,35 @@ _PAGE: Final = Markup(
     '<style nonce="{nonce}">{style}</style></head><body><h1>Endstop inbox</h1>{body}</body></html>'
 )
 _RUN: Final = Markup('<section><h2><a href="{link}">{run}</a></h2><p>{where}</p>{question}</section>')
-_QUESTION: Final = Markup("<h3>{label}</h3><p>asked {since}</p><pre>{text}</pre><dl>{facts}</dl>{forms}")
+_QUESTION: Final = Markup("<h3>{label}</h3><p>asked {since}</p><pre>{text}</pre>{call}<dl>{facts}</dl>{forms}")
+_ARGUMENTS: Final = Markup("<p>The arguments of <b>{tool}</b>{how}:</p><pre>{arguments}</pre>")
+_TROUBLE: Final = Markup('<p role="alert">The arguments of <b>{tool}</b> cannot be shown: {trouble}</p>')
+_REST: Final = Markup("<p>{more} more characters: <code>endstop show {run} -o json</code> has them whole.</p>")
 _FACT: Final = Markup("<dt>{name}</dt><dd>{value}</dd>")
 _FORM: Final = Markup(
     '<form method="post" action="/answer" autocomplete="off"><p><b>{answer}</b>: {means}</p>{hidden}{field}'
-    '<label>your name<input name="by" required maxlength="200"></label><button>{answer}</button></form>'
+    '<label>your name<input name="by" required maxlength="200"></label>{buttons}</form>'
 )
+_SEND: Final = Markup("<button>{answer}</button>")
+_CHOICE: Final = Markup('<button name="value" value="{option}">{shown}</button>')
 _HIDDEN: Final = Markup('<input type="hidden" name="{name}" value="{value}">')
-_TEXT: Final = Markup('<label class="wide">text<textarea name="value" rows="4"{required}></textarea></label>')
-_LINE: Final = Markup('<label>{words}<input name="value" {kind}{required}></label>')
-_OPTION: Final = Markup('<option value="{option}">')
-_CHOICE: Final = Markup(
-    '<label class="wide">{words}<input name="value" list="options-{digest}"{required}>'
-    '<datalist id="options-{digest}">{options}</datalist></label>'
+_TEXT: Final = Markup(
+    '<label class="wide">{words}<textarea name="value" rows="{rows}"{required}>{filled}</textarea></label>'
 )
+_LINE: Final = Markup('<label>{words}<input name="value" {kind}{required}></label>')
 _LINES: Final = {
     # value that an answer takes: what it is, and what the input field refuses by itself
     "target": ("model, as PROVIDER:MODEL; empty: the next one", Markup("")),
     "amount": ("by how much", Markup('type="number" min="0" step="any" ')),
     "reason": ("why (may be empty)", Markup('maxlength="200" ')),
 }
+_SHOWN_ELSEWHERE: Final = frozenset({"text", "options", "index"})
+"""Facts of a question about a call that the page shows in another place."""
+MAX_ARGUMENTS: Final = 65_536
+"""Characters of a call's arguments on the page; more are no arguments that a person reads."""
+TEXT_ROWS: Final = 4
+MOST_ROWS: Final = 24
+"""Lines of a text field; longer texts scroll."""
 
 
 def _page(body: Markup, nonce: str, head: str = "") -> str:
@@ -98,7 +109,7 @@ def _section(found: Waiting, form_word: str) -> Markup:
     elif found.asked is None:
         question = Markup("<p>It asks nothing now.</p>")
     else:
-        question = _question(found.run, found.status, found.asked, form_word)
+        question = _question(found, found.status, found.asked, form_word)
     link = f"/run?id={quote(found.run, safe='')}"
     return _RUN.format(link=link, run=found.run, where=_where(found.status), question=question)
 
@@ -107,10 +118,10 @@ def _where(status: Status | None) -> str:
     return f"{status.status}: agent {status.agent}, stage {status.stage}, turn {status.turn}" if status else ""
 
 
-def _question(run: str, status: Status, asked: Asked, form_word: str) -> Markup:
+def _question(found: Waiting, status: Status, asked: Asked, form_word: str) -> Markup:
     bound = {
         "form_word": form_word,
-        "run": run,
+        "run": found.run,
         "first": status.conversation.id,
         "intervention": asked.id,
         "digest": asked.digest,
@@ -119,9 +130,24 @@ def _question(run: str, status: Status, asked: Asked, form_word: str) -> Markup:
         label=asked.label,
         since=datetime.fromtimestamp(asked.at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         text=_plain(asked.text),
-        facts=Markup("").join(_FACT.format(name=name, value=_value(value)) for name, value in asked.facts.items()),
-        forms=Markup("").join(_form(answer, asked, bound) for answer in asked.answers if answer in TAKES),
+        call=_arguments(found.run, found.call) if found.call else "",
+        facts=Markup("").join(
+            _FACT.format(name=name, value=_value(value))
+            for name, value in asked.facts.items()
+            if name not in _SHOWN_ELSEWHERE
+        ),
+        forms=Markup("").join(_forms(asked, found.call, bound)),
     )
+
+
+def _arguments(run: str, call: AskedCall) -> Markup:
+    """The arguments, whole where they are not endless."""
+    if call.trouble:
+        return _TROUBLE.format(tool=call.tool, trouble=call.trouble)
+    how = ", as they were written (no plain JSON object)" if call.odd else ""
+    more = len(call.pretty) - MAX_ARGUMENTS
+    rest = _REST.format(more=f"{more:,}", run=run) if more > 0 else ""
+    return _ARGUMENTS.format(tool=call.tool, how=how, arguments=call.pretty[:MAX_ARGUMENTS]) + rest
 
 
 def _value(value: JsonValue) -> str:
@@ -133,23 +159,35 @@ def _plain(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
 
 
-def _form(answer: str, asked: Asked, bound: dict[str, str]) -> Markup:
+def _forms(asked: Asked, call: AskedCall | None, bound: dict[str, str]) -> Iterator[Markup]:
+    """A form for each answer; a question's options are buttons of their own, and other words are taken too."""
+    options = asked.facts.get("options")
+    for answer in offered(asked, call):
+        if answer == "reply" and isinstance(options, list) and options:
+            buttons = (_CHOICE.format(option=option, shown=_plain(str(option))) for option in options)
+            yield _form(answer, asked, bound, Markup(""), Markup("").join(buttons))
+        if answer in TAKES:
+            yield _form(answer, asked, bound, _field(answer, call), _SEND.format(answer=answer))
+
+
+def _form(answer: str, asked: Asked, bound: dict[str, str], field: Markup, buttons: Markup) -> Markup:
     fields = {**bound, "answer": answer}
     hidden = Markup("").join(_HIDDEN.format(name=name, value=value) for name, value in fields.items())
-    return _FORM.format(answer=answer, means=MEANS[answer], hidden=hidden, field=_field(answer, asked))
+    means = meaning(answer, asked.label)
+    return _FORM.format(answer=answer, means=means, hidden=hidden, field=field, buttons=buttons)
 
 
-def _field(answer: str, asked: Asked) -> Markup:
-    """The field for what the answer takes; a question's options are offered, and other words are taken too."""
+def _field(answer: str, call: AskedCall | None) -> Markup:
+    """The field for what the answer takes; arguments to edit are there already, where all of them were shown."""
     takes = TAKES[answer]
     required = Markup(" required") if answer in NEEDS else ""
-    options = asked.facts.get("options")
     if not takes:
         return Markup("")
-    if takes == "text" and answer == "reply" and isinstance(options, list) and options:
-        offered = Markup("").join(_OPTION.format(option=option) for option in options)
-        return _CHOICE.format(words="your reply", digest=asked.digest, required=required, options=offered)
+    if answer == "edit":
+        filled = call.pretty if call and not call.odd and len(call.pretty) <= MAX_ARGUMENTS else ""
+        rows = min(max(filled.count("\n") + 2, TEXT_ROWS), MOST_ROWS)
+        return _TEXT.format(words="arguments, as one JSON object", rows=rows, filled=filled, required=required)
     if takes == "text":
-        return _TEXT.format(required=required)
+        return _TEXT.format(words="text", rows=TEXT_ROWS, filled="", required=required)
     words, kind = _LINES[takes]
     return _LINE.format(words=words, kind=kind, required=required)

@@ -11,7 +11,7 @@ from temporalio.client import Client
 
 from inbox.app import application
 from inbox.guard import Guard
-from workflows.replies import Put
+from inbox.waiting import Kept
 
 HOST: Final = "127.0.0.1"
 STOP_S: Final = 5
@@ -23,12 +23,12 @@ class PortTaken(Exception):  # noqa: N818 - what the operator reads
 
 
 @asynccontextmanager
-async def serving(client: Client, put: Put, port: int) -> AsyncIterator[str]:
+async def serving(client: Client, store: Kept, port: int) -> AsyncIterator[str]:
     """Serve until left; gives the address that opens the inbox, token included. Port 0: any free one."""
     with _listening(port) as listener:
         port = listener.getsockname()[1]
         guard = Guard(port)
-        server = _Server(_config(client, put, guard))
+        server = _Server(_config(client, store, guard))
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             yield f"http://{HOST}:{port}/?token={guard.token}"
@@ -45,10 +45,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _config(client: Client, put: Put, guard: Guard) -> uvicorn.Config:
+def _config(client: Client, store: Kept, guard: Guard) -> uvicorn.Config:
     """No access log, which would hold the token; no trust in headers about who a request came from."""
     return uvicorn.Config(
-        application(client, put, guard),
+        application(client, store, guard),
         access_log=False,
         lifespan="off",
         log_config=None,

@@ -5,19 +5,26 @@ Here: what is read from Temporal and what is sent. Not here: how it looks (`page
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from temporalio.client import Client
 
+from inbox.asked_call import AskedCall, KeptCalls, asked_call
 from ledger.model import Frozen
 from workflows.messages import QUERY_INTERVENTION, QUERY_STATUS, Asked, Status
 from workflows.reaching import NEEDS_HUMAN, QUERY_S, NotTaken, answer, ask
-from workflows.replies import Put, Said, body_of
+from workflows.replies import Said, body_of
 
 SHOWN: Final = 50
 """Runs on one page, the newest; each is asked what it asks."""
 LIST_S: Final = 2.0
 """Seconds that the list waits for what its runs say, all at once; one whose worker takes longer has its own page."""
+
+
+class Kept(KeptCalls, Protocol):
+    """What the inbox needs of the store: the calls that people are asked about, and a place for their words."""
+
+    async def put(self, content: bytes | str) -> str: ...
 
 
 class Waiting(Frozen):
@@ -28,6 +35,8 @@ class Waiting(Frozen):
     """None: no worker answers for it."""
     asked: Asked | None = None
     """None: it asks nothing by now, or no worker answers."""
+    call: AskedCall | None = None
+    """The tool call that it asks about; None where it asks about none."""
 
 
 class Reply(Frozen):
@@ -43,26 +52,30 @@ class Reply(Frozen):
     """Who, as typed: access to the inbox is the authority."""
 
 
-async def waiting(client: Client) -> Sequence[Waiting]:
+async def waiting(client: Client, store: KeptCalls) -> Sequence[Waiting]:
     """The newest runs that need a person. The list lags: a run that asks nothing any more is left out."""
     listed = [found.id async for found in client.list_workflows(NEEDS_HUMAN, limit=SHOWN)]
-    looked = await asyncio.gather(*(look(client, run, within_s=LIST_S) for run in listed))
+    looked = await asyncio.gather(*(look(client, store, run, within_s=LIST_S) for run in listed))
     return [found for found in looked if found.asked or not found.status]
 
 
-async def look(client: Client, run: str, *, within_s: float = QUERY_S) -> Waiting:
+async def look(client: Client, store: KeptCalls, run: str, *, within_s: float = QUERY_S) -> Waiting:
     """One run as it is now. Raises Temporal's `RPCError`, where there is no such run too."""
     handle = client.get_workflow_handle(run)
     found = await ask(handle, QUERY_STATUS, within_s=within_s)
     status = None if found is None else Status.model_validate(found)
     if status is None or not status.intervention:
         return Waiting(run=run, status=status)
-    asked = await ask(handle, QUERY_INTERVENTION, within_s=within_s)
-    return Waiting(run=run, status=status, asked=None if asked is None else Asked.model_validate(asked))
+    raw = await ask(handle, QUERY_INTERVENTION, within_s=within_s)
+    if raw is None:
+        return Waiting(run=run, status=status)
+    asked = Asked.model_validate(raw)
+    call = await asked_call(handle, store, status.conversation, asked)
+    return Waiting(run=run, status=status, asked=asked, call=call)
 
 
-async def send(client: Client, reply: Reply, put: Put) -> NotTaken | None:
+async def send(client: Client, store: Kept, reply: Reply) -> NotTaken | None:
     """Send an answer; None: it was taken. Raises `ValidationError` where its value cannot be used, and `RPCError`."""
     handle: Any = client.get_workflow_handle(reply.run, first_execution_run_id=reply.first)
     bound = {"intervention": reply.intervention, "digest": reply.digest, "by": reply.by, "door": "inbox"}
-    return await answer(handle, {**await body_of(reply.said, put), **bound})
+    return await answer(handle, {**await body_of(reply.said, store.put), **bound})

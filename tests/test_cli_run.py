@@ -24,6 +24,7 @@ from click.testing import CliRunner
 from temporalio.client import Client, WorkflowHandle
 
 import cli
+from simulator.log import Received
 from simulator.script import Script
 from simulator.server import Simulator
 
@@ -76,6 +77,11 @@ class Models:
         self._thread.start()
         self._simulator = self._wait(Simulator(script).__aenter__())
         self.url = self._simulator.url
+
+    @property
+    def requests(self) -> tuple[Received, ...]:
+        """What the models received so far."""
+        return self._simulator.requests
 
     def expect_two_more(self) -> int:
         """The number of requests after the next two: a model that is stuck answers its first."""

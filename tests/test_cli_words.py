@@ -1,5 +1,6 @@
 """What a journal tells people: one line a record, sums that add up, text that cannot command a terminal."""
 
+import re
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from commands.tables import plain, table
 from commands.tallies import gates, targets, time_spent
 from commands.transcript import render
 from commands.words import line, narrate, seconds
+from inbox.asked_call import AskedCall
 from ledger.conversation import Conversation
-from ledger.interventions import ACCEPTS, BudgetSpent, Open, SpendLimit
+from ledger.interventions import ACCEPTS, ApprovalNeeded, BudgetSpent, Open, SpendLimit
 from ledger.journal import (
     AnswerRecord,
     Entry,
@@ -218,6 +220,25 @@ def test_sums_by_gate_count_different_failures_and_charges() -> None:
     rounds = journal(gate(1, "a"), gate(2, "b"), gate(3, "a", charged=True, charges=1), gate(4, "", decided="passed"))
     (row,) = gates(rounds)
     assert (row.rounds, row.different, row.charges, row.last) == (4, 2, 1, "passed")
+
+
+def test_a_waived_gate_and_a_stopped_run_say_on_whose_word() -> None:
+    accepted = ANSWER.model_copy(update={"answer": "accept"})
+    stopped = RunRecord(at=1_040, what="stopped", by="bob@desk", why="enough")
+    page = show(View(id="r", state="stopped", entries=tuple(journal(gate(1, "a"), ASKED, accepted, stopped))))
+    assert page.splitlines()[0] == "r  stopped by bob@desk: enough"
+    assert "waived by ann@home (failing, admitted)" in page
+    guided = show(View(id="r", state="completed", entries=tuple(journal(gate(1, "a"), ASKED, ANSWER))))
+    assert "waived" not in guided
+    assert guided.splitlines()[0] == "r  completed"
+
+
+def test_the_command_that_answers_about_a_call_is_bound_to_what_was_shown() -> None:
+    """It is typed later, when the run may ask about another call."""
+    opened = Open(id="int-3", intervention=ApprovalNeeded(tool="refund", arguments="d" * 16), at=1)
+    page = question("r", asked_of(opened), AskedCall(tool="refund", arguments='{"a": 1}'))
+    for label in ("approve", "reject", "edit"):
+        assert re.search(rf"endstop answer r {label}.* --intervention int-3 --digest {opened.digest}\n", page)
 
 
 def test_time_is_accounted_once_a_retry_wait_by_timer_too() -> None:

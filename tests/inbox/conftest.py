@@ -46,6 +46,10 @@ class Forms(HTMLParser):
         self.found: list[dict[str, str]] = []
         self.methods: set[str] = set()
         self.tags: set[str] = set()
+        self.buttons: list[str] = []
+        """What the buttons send that send a value of their own."""
+        self._text = ""
+        """The name of the text field whose content is being read."""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -56,6 +60,17 @@ class Forms(HTMLParser):
             self.methods.add(given["method"] or "")
         elif tag in ("input", "textarea") and self.found:
             self.found[-1][given["name"] or ""] = given.get("value") or ""
+            self._text = (given["name"] or "") if tag == "textarea" else ""
+        elif tag == "button" and "value" in given:
+            self.buttons.append(given["value"] or "")
+
+    def handle_data(self, data: str) -> None:
+        if self._text:
+            self.found[-1][self._text] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._text = ""
 
 
 async def end(run: WorkflowHandle) -> None:
@@ -113,7 +128,7 @@ async def stage(client: Client, tmp_path: Path) -> AsyncIterator[Stage]:
     async with AsyncExitStack() as closing:
         store = await Store.open(f"sqlite:///{tmp_path / 'store.db'}")
         closing.push_async_callback(store.close)
-        address = await closing.enter_async_context(serving(client, store.put, port=0))
+        address = await closing.enter_async_context(serving(client, store, port=0))
         base = re.sub(r"/\?token=.*", "", address)
         browser = await closing.enter_async_context(httpx2.AsyncClient(base_url=base, timeout=60))
         assert (await browser.get(address)).status_code == 200
