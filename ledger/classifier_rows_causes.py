@@ -173,7 +173,7 @@ NAMED: Final = (
             "model * deprecated", "model * retired", "model * decommissioned", "model * sunset",
             "model * discontinued", "model * no longer", "model * has been removed", "model * been deactivated",
             "model * end of life", "model * not loaded", "no models loaded", "failed to load model",
-            "unable to load model",
+            "unable to load model", "model failed to load", "no available model provider",
             "model * not deployed", "model * not enabled", "model * not been enabled", "model * not activated",
             "model * not open", "model * is disabled", "model * not allowed", "model * could not be found",
             "model * requires more system memory", "model requires more system memory", "model id * invalid",

@@ -194,8 +194,8 @@ SIZES: Final = (
             "message larger than",
             "request size exceeds", "exceeds the maximum size", "exceeds the maximum * tokens",
             "exceeds maximum * tokens", "exceed the maximum * tokens", "tokens exceeds the",
-            "number of tokens * exceed", "model token limit", "exceeds the token limit", "exceeds * token limit",
-            "token limit exceeded", "must have less than * tokens", "too many tokens in", "too many tokens total",
+            "number of tokens * exceed", "model token limit", "length of prompt * must be less than",
+            "must have less than * tokens", "too many tokens in", "too many tokens total",
             "too many tokens per request", "longer than the maximum", "longer than the model", "exceeds the limit of",
             "more than max tokens", "larger than the model", "reduce the length", "reduce your prompt",
             "reduce the prompt", "shorten your", "shorten the", "too long for requested model",
@@ -208,6 +208,12 @@ SIZES: Final = (
             "长度超",
         ),
         unless=_PASSING,
+    ),
+    # On a 429 the same words speak of tokens a minute.
+    Row(
+        rule="size.token_limit", source="https://novita.ai/docs/guides/error", kind=K.TOO_LARGE,
+        phrases=("exceeds the token limit", "exceeds * token limit", "token limit exceeded"),
+        statuses=("400", "413", "422", "500", "2xx", "none"), unless=_PASSING,
     ),
     Row(
         rule="size.request_above_rate", source="https://github.com/TheR1D/shell_gpt/issues/653", kind=K.TOO_LARGE,
