@@ -22,7 +22,7 @@ AGENT = AgentSpec.model_validate(
         "workspace": "app",
         "stages": [
             {"name": "plan", "models": ["openai:gpt-5"], "files": ["wish.md"]},
-            {"name": "build", "models": ["openai:gpt-5"]},
+            {"name": "build", "models": ["openai:gpt-5"], "gates": ["lint"], "tools": ["read_output"]},
             {"name": "draw", "models": ["openai:gpt-5"], "files": ["sketch.png", "wish.md"]},
         ],
     }
@@ -80,7 +80,7 @@ def told(store, append):
 
 
 async def repair(store, output, **fields):
-    return RepairNote(gate="tests", output=await store.put(output), **{"round": 1, **fields})
+    return RepairNote(output=await store.put(output), **{"gate": "tests", "round": 1, **fields})
 
 
 async def test_a_first_failure_tells_what_failed_and_shows_the_output(store, told):
@@ -113,6 +113,15 @@ async def test_the_message_is_bounded_whatever_a_gate_wrote(store, told):
     assert re.search(r"\n- and \d+ more\n", text)
     assert len(text.encode()) < MAX_TAIL + MAX_ITEMS * 320 + 500
     assert text.endswith("x [misc]\n")
+
+
+async def test_where_the_stage_can_read_outputs_the_plan_ends_with_the_whole_ones_name(store, told):
+    note = await repair(store, PYTEST_OUTPUT, gate="lint")
+    assert (await told(note)).endswith(
+        "\n1 failed, 1 passed in 0.02s\n\n"
+        f"The whole output is stored as {note.output}: read it with read_output where its end does not tell enough."
+    )
+    assert note.output not in await told(await repair(store, PYTEST_OUTPUT))
 
 
 async def test_a_persons_words_reach_the_model_inline_or_by_reference(store, told):
