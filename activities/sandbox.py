@@ -21,7 +21,7 @@ from activities.command import Command, NotStarted, Ran, run_command
 
 PROGRAM: Final = "bwrap"
 
-CHOICE: Final = 'or choose sandbox = "none" in endstop.toml, which lets gates do what the worker may do'
+CHOICE: Final = 'or choose sandbox = "none" in endstop.toml, which lets commands do what the worker may do'
 
 _ISOLATED: Final = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
 
@@ -97,7 +97,7 @@ def found(hidden: Iterable[Path] = ()) -> Sandbox:
     program = shutil.which(PROGRAM)
     if program is None:
         raise SandboxUnusable(
-            "gates run what a model wrote, and there is no sandbox for them here: "
+            "commands run what a model wrote, and there is no sandbox for them here: "
             f"install the package bubblewrap (apt-get install bubblewrap), {CHOICE}"
         )
     return Sandbox(program=program, hidden=tuple(hidden))
@@ -119,7 +119,7 @@ async def check(sandbox: Sandbox) -> None:
     if ran != Ran(exit_code=0, output=""):
         reason = ran.reason if isinstance(ran, NotStarted) else (ran.output.strip() or f"exit code {ran.exit_code}")
         raise SandboxUnusable(
-            f"gates run what a model wrote, and bubblewrap can make no sandbox here ({' '.join(reason.split())}): "
+            f"commands run what a model wrote, and bubblewrap can make no sandbox here ({' '.join(reason.split())}): "
             f"let it use user namespaces, which a container mostly forbids, {CHOICE}"
         )
 
