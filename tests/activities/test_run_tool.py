@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import pytest
@@ -12,6 +13,7 @@ from activities.messages import result_of, serialise, user_message
 from activities.run_tool import ToolRunner
 from activities.tool import Asked, Tool, ToolResult
 from activities.tool_calls import MAX_RESULT
+from activities.tool_declaration import Handling
 from activities.workspace import Workspaces
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
@@ -187,3 +189,18 @@ async def test_a_call_that_the_answer_does_not_have_is_our_error_and_is_not_retr
     with pytest.raises(ApplicationError, match="the answer has 1 tool calls; there is no number 1") as raised:
         await run(answer, 1, "read_file")
     assert raised.value.non_retryable
+
+
+async def test_a_call_whose_time_is_up_is_called_off_unless_its_tool_ends_it_and_says_more(store, answered, run):
+    hurried = TOOLS["read_file"].declaration.model_copy(update={"handling": Handling(timeout_s=0.05)})
+
+    async def slow(asked: Asked) -> ToolResult:
+        await asyncio.sleep(0.3)
+        return ToolResult(text="ended by itself", failed=True)
+
+    answer = await answered(("read_file", "{}"), ("read_file", "{}"))
+    for index, own_limit in enumerate((False, True)):
+        tools = {"read_file": Tool(declaration=hurried, run=slow, own_limit=own_limit)}
+        done = await run(answer, index, "read_file", tools=tools)
+    texts = [result_of(body) for body in (await store.read(done.conversation))[2:]]
+    assert texts == [("read_file was called off after 0.05 s, its time limit", True), ("ended by itself", True)]
