@@ -64,6 +64,10 @@ def run(sandbox, place):
     return ran
 
 
+ALONE = "import os\nassert sum(name.isdigit() for name in os.listdir('/proc')) < 9\n"
+"""Before a signal to all: where the sandbox is broken, it would reach the whole machine."""
+
+
 async def told(running):
     ran = await running
     assert isinstance(ran, Ran), ran
@@ -223,7 +227,7 @@ print(len(glob.glob('/proc/[0-9]*')) < 5, os.path.exists('/proc/{os.getpid()}/en
 async def test_it_cannot_signal_the_worker_by_its_id_nor_by_all_of_them(run):
     assert await told(run(tried(f"os.kill({os.getpid()}, 0)"))) == "ProcessLookupError"
     assert await told(run(tried(f"os.kill({os.getpid()}, 0)"), inside=False)) == "done"
-    await run("import os, signal; os.kill(-1, signal.SIGKILL)")  # ends the sandbox, and this is still here to say so
+    assert isinstance(await run(f"{ALONE}os.kill(-1, 9)\nraise SystemExit(1)"), Ran)  # and this is still here to say so
 
 
 async def test_it_reaches_no_port_of_this_machine_unless_its_gate_may(run):
@@ -283,7 +287,7 @@ FORKS = HOLDS + "for _ in range(6): os.fork()\nos.setpgid(0, 0)\n"
         pytest.param(FORKS + "signal.pause()", "time", id="it forks, and all hang"),
         pytest.param(FORKS + "while True: print('x' * 1000)", "output", id="it forks, and all flood"),
         pytest.param(DAEMON + "os.kill(os.getpid(), 9)", "", id="it is killed"),
-        pytest.param(DAEMON + "os.kill(-1, 9)", "", id="it kills all it finds"),
+        pytest.param(DAEMON + ALONE + "os.kill(-1, 9)", "", id="it kills all it finds"),
         pytest.param(
             HOLDS + "for n in range(1, 64): n == 9 or n == 19 or signal.signal(n, signal.SIG_IGN) if n not in (32, 33)"
             " else 0\nsignal.pause()",

@@ -163,6 +163,8 @@ async def test_a_model_that_rewrites_its_tests_is_told_no_and_is_judged_by_them_
 HELD = "import fcntl, os, signal, time\nheld = open('held', 'w')\nfcntl.flock(held, fcntl.LOCK_SH)\n"
 """A lock that is held as long as one of its processes lives."""
 DAEMON = HELD + "if os.fork() == 0:\n    os.setsid()\n    signal.pause()\n"
+ALONE = "assert sum(name.isdigit() for name in os.listdir('/proc')) < 9\n"
+"""Before a signal to all: where the sandbox is broken, it would reach the whole machine."""
 
 FAULTS = {
     "it hangs": HELD + "signal.pause()",
@@ -172,7 +174,7 @@ FAULTS = {
     "    if len(os.listdir('/proc')) > 300: signal.pause()",
     "it floods": DAEMON + "while True: print('x' * 1000)",
     "it is killed": DAEMON + "os.kill(os.getpid(), 9)",
-    "it kills whatever it finds": DAEMON + "os.kill(-1, 9)\nraise SystemExit(1)",
+    "it kills whatever it finds": DAEMON + ALONE + "os.kill(-1, 9)\nraise SystemExit(1)",
     "it fills its output with what is no text": HELD + "os.write(1, bytes(range(256)) * 99)\nraise SystemExit(1)",
 }
 
