@@ -124,4 +124,4 @@ def _part(block: types.ContentBlock) -> str:
         case types.EmbeddedResource(resource=types.TextResourceContents() as held):
             return f"[resource {held.uri}]\n{held.text}"
         case types.EmbeddedResource(resource=held):
-            return f"[resource {held.uri} {held.mime_type or ''}, which cannot be shown here]"
+            return f"[resource {' '.join(filter(None, (held.uri, held.mime_type)))}, which cannot be shown here]"
