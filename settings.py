@@ -15,13 +15,15 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from activities.catalog import BUILT_IN
+from activities.catalog import BUILT_IN, routes
 from activities.contract import TASK_QUEUE
-from activities.declared import CommandGate, Declared, Model, SandboxKind, Workspace
-from activities.declared_tools import DeclaredTool, McpServer
+from activities.declared import Declared, Model, SandboxKind, Workspace
+from activities.declared_gates import DeclaredGate, JudgeGate
+from activities.declared_tools import AgentTool, DeclaredTool, McpServer
 from activities.endpoints import DEFAULTS, ProviderTable, provider_of
+from activities.spec import InvalidSpec, check_agent, read_agent
 from activities.toml_text import NotToml, read_toml
-from ledger.agent import Name
+from ledger.agent import AgentSpec, Name
 from ledger.model import Frozen
 from ledger.own_row import OwnRow, without_twins
 from ledger.reading import one_line, suggestion
@@ -89,6 +91,13 @@ class _StoreTable(Frozen):
     url: Annotated[str, AfterValidator(_a_store)] = DEFAULT_STORE
 
 
+class _AgentTable(Frozen):
+    """`[agents.NAME]`."""
+
+    file: Path
+    """The agent's file, as `endstop start` takes it."""
+
+
 class _File(Frozen):
     """The whole of `endstop.toml`."""
 
@@ -96,10 +105,11 @@ class _File(Frozen):
         default_factory=lambda: dict(DEFAULTS)
     )
     models: dict[str, Model] = Field(default_factory=dict)
-    gates: dict[Name, CommandGate] = Field(default_factory=dict)
+    gates: dict[Name, DeclaredGate] = Field(default_factory=dict)
     sandbox: SandboxKind = "bubblewrap"
     tools: dict[Name, DeclaredTool] = Field(default_factory=dict)
     mcp: dict[Name, McpServer] = Field(default_factory=dict)
+    agents: dict[Name, _AgentTable] = Field(default_factory=dict)
     workspaces: dict[Name, Workspace] = Field(default_factory=dict)
     store: _StoreTable = _StoreTable()
     workspace_root: Path = Path(".endstop/workspaces")
@@ -112,6 +122,16 @@ class _File(Frozen):
         for name in named:
             if name in BUILT_IN or named.count(name) > 1:
                 raise ValueError(f'two tools would be known as "{name}"; give the declared one another name')
+        return self
+
+    @model_validator(mode="after")
+    def _subagents_are_declared(self) -> Self:
+        named = {f"tools.{name}": tool.agent for name, tool in self.tools.items() if isinstance(tool, AgentTool)}
+        named |= {f"gates.{name}": gate.judge for name, gate in self.gates.items() if isinstance(gate, JudgeGate)}
+        for where, agent in named.items():
+            if agent not in self.agents:
+                hint = suggestion(agent, self.agents)
+                raise ValueError(f'{where}: names the agent "{agent}", which is not declared; {hint}')
         return self
 
     @model_validator(mode="after")
@@ -191,13 +211,27 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
         sandbox=file.sandbox,
         tools=file.tools,
         mcp=file.mcp,
+        agents={name: _agent(base / table.file) for name, table in file.agents.items()},
         workspaces={name: Workspace(name=name, source=base / item.source) for name, item in file.workspaces.items()},
         workspace_root=base / file.workspace_root,
         rules=file.classify,
     )
+    for name, agent in declared.agents.items():
+        try:
+            check_agent(agent, declared, routes(declared))
+        except InvalidSpec as problem:
+            raise SettingsError(f"{source}: agents.{name}: {problem}") from None
     return Settings(
         declared=declared, store_url=_placed(file.store.url, base), task_queue=file.task_queue, source=source
     )
+
+
+def _agent(file: Path) -> AgentSpec:
+    """An agent that others may start, from its file."""
+    try:
+        return read_agent(_parsed(file))
+    except InvalidSpec as problem:
+        raise SettingsError(f"{file}: {problem}") from None
 
 
 def _placed(url: str, base: Path) -> str:

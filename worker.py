@@ -26,14 +26,18 @@ from temporalio.worker import Worker
 from activities.answer import AnswerReader
 from activities.call_model import CallModel
 from activities.catalog import declarations, routes
+from activities.declared_gates import CommandGate
 from activities.declared_tools import CommandTool
 from activities.journal import JournalWriter
+from activities.judging import Judging
 from activities.notes import NoteWriter
+from activities.own_gates import OwnGates, open_gates
 from activities.prepare import Preparer, workspace_queue
 from activities.run_gate import GateRunner
 from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox, SandboxUnusable, check, found
 from activities.search_attributes import ensure_search_attributes, existing_search_attributes
+from activities.subagents import Subagents
 from activities.tool import Tool
 from activities.tool_unusable import ToolUnusable
 from activities.toolbox import open_tools
@@ -128,7 +132,8 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
     store = await Store.open(settings.store_url)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)
-        tools = await closing.enter_async_context(tools_of(settings, store, WorkspaceCommands(workspaces, sandbox)))
+        opening = opened(settings, store, WorkspaceCommands(workspaces, sandbox))
+        tools, gates = await closing.enter_async_context(opening)
         call_model = CallModel(
             store,
             settings.declared.providers,
@@ -140,20 +145,23 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
         await call_model.warm()
         settle_memory()
         await ensure_search_attributes(client)
-        yield build_workers(settings, client, store, call_model, tools, workspaces, sandbox)
+        yield build_workers(settings, client, store, call_model, tools, gates, workspaces, sandbox)
 
 
 @asynccontextmanager
-async def tools_of(settings: Settings, store: Store, commands: WorkspaceCommands) -> AsyncIterator[dict[str, Tool]]:
-    """The tools that this worker carries out, open for this block. `CannotRun`: one of them cannot be opened."""
+async def opened(
+    settings: Settings, store: Store, commands: WorkspaceCommands
+) -> AsyncIterator[tuple[dict[str, Tool], OwnGates]]:
+    """The tools and gates that this worker carries out, open for this block. `CannotRun`: one cannot be opened."""
     folder = settings.source.parent if settings.source else Path.cwd()
     async with AsyncExitStack() as closing:
         opening = open_tools(settings.declared, store=store, commands=commands, environ=os.environ, folder=folder)
         try:
             tools = await closing.enter_async_context(opening)
+            gates = closing.enter_context(open_gates(settings.declared, folder))
         except ToolUnusable as unusable:
             raise CannotRun(str(unusable)) from None
-        yield tools
+        yield tools, gates
 
 
 async def sandbox_for(settings: Settings) -> Sandbox | None:
@@ -162,11 +170,12 @@ async def sandbox_for(settings: Settings) -> Sandbox | None:
     `CannotRun`: it is wanted and does not work here. Going on without one is never decided for the operator.
     """
     declared = settings.declared
+    gates = sum(isinstance(gate, CommandGate) for gate in declared.gates.values())
     tools = sum(isinstance(tool, CommandTool) for tool in declared.tools.values())
-    if not declared.gates and not tools:
+    if not gates and not tools:
         return None
     if declared.sandbox == "none":
-        _log.warning("worker.no_sandbox", gates=len(declared.gates), tools=tools)
+        _log.warning("worker.no_sandbox", gates=gates, tools=tools)
         return None
     try:
         sandbox = found(settings.private)
@@ -192,6 +201,7 @@ def build_workers(
     store: Store,
     call_model: CallModel,
     tools: Mapping[str, Tool],
+    gates: OwnGates,
     workspaces: Workspaces,
     sandbox: Sandbox | None,
 ) -> tuple[Worker, Worker]:
@@ -203,23 +213,20 @@ def build_workers(
         declared=declared,
         workspaces=workspaces,
         tools=routes(declared),
+        functions=gates.functions,
         queue=queue,
         search_attributes=partial(existing_search_attributes, client),
     )
     in_workspace = (
         ToolRunner(store, workspaces, tools).run_tool,
-        GateRunner(store, declared.gates, workspaces, sandbox=sandbox).run_gate,
+        GateRunner(store, declared.gates, workspaces, sandbox=sandbox, own=gates).run_gate,
     )
-    elsewhere = ElsewhereTools(store, declarations(declared, tools))
-    anywhere = (
-        preparer.prepare,
-        call_model.call_model,
-        NoteWriter(store).append,
-        JournalWriter(store).write_journal,
-        AnswerReader(store).read_answer,
-        elsewhere.read_arguments,
-        elsewhere.keep_result,
-    )
+    known = declarations(declared, tools)
+    kept = (NoteWriter(store).append, JournalWriter(store).write_journal, AnswerReader(store).read_answer)
+    elsewhere, subagents, judging = ElsewhereTools(store, known), Subagents(store, known), Judging(store)
+    outside = (elsewhere.read_arguments, elsewhere.keep_result, subagents.read_task, subagents.keep_answer)
+    judged = (judging.judge_task, judging.keep_verdict)
+    anywhere = (preparer.prepare, call_model.call_model, *kept, *outside, *judged)
     shared = _worker(client, settings.task_queue, (*anywhere, *in_workspace), workflows=(AgentWorkflow,))
     return shared, _worker(client, queue, in_workspace)
 

@@ -1,11 +1,11 @@
-"""`read_answer`: the text a run ends with, for a starter who passed its task inline.
+"""`read_answer`: an answer's text, for a starter who passed its task inline, and for a gate that is elsewhere.
 
 Everyone else reads the transcript from the store, where the answer is whole.
 """
 
 from temporalio import activity
 
-from activities.contract import MAX_INLINE_ANSWER, READ_ANSWER, ReadAnswer
+from activities.contract import READ_ANSWER, ReadAnswer
 from activities.cutting import head
 from activities.messages import text_of
 from activities.stored import Transcript
@@ -19,6 +19,6 @@ class AnswerReader:
 
     @activity.defn(name=READ_ANSWER)
     async def read_answer(self, request: ReadAnswer) -> str:
-        """Return the text of the last message, cut at `MAX_INLINE_ANSWER` bytes; "" where it is no answer."""
+        """Return the text of the last message, cut at the limit; "" where it is no answer."""
         messages = await self._store.read(request.conversation)
-        return head(text_of(messages[-1]), MAX_INLINE_ANSWER) if messages else ""
+        return head(text_of(messages[-1]), request.limit) if messages else ""

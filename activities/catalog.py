@@ -9,11 +9,13 @@ from typing import Final
 
 from activities.asking import ASK_PERSON
 from activities.builtin_tools import TOOLS
-from activities.contract import Elsewhere, Here, Route
+from activities.contract import Child, Elsewhere, Here, Route
 from activities.declared import Declared
-from activities.declared_tools import ActivityTool, CommandTool, DeclaredTool, FunctionTool, McpServer
+from activities.declared_tools import ActivityTool, AgentTool, CommandTool, DeclaredTool, FunctionTool, McpServer
+from activities.spec import canonical
 from activities.tool import Tool
 from activities.tool_declaration import ToolDeclaration
+from ledger.conversation import digest
 
 READ_OUTPUT: Final = "read_output"
 
@@ -30,13 +32,13 @@ BUILT_IN: Final[Mapping[str, Here]] = MappingProxyType(
 def routes(declared: Declared) -> dict[str, Route]:
     """Every tool that an agent may name here, and where its calls go."""
     known: dict[str, Route] = dict(BUILT_IN)
-    known |= {name: _route(tool) for name, tool in declared.tools.items()}
+    known |= {name: _route(tool, declared) for name, tool in declared.tools.items()}
     for server in declared.mcp.values():
         known |= {server.known_as(tool): _here(server) for tool in server.tools}
     return known
 
 
-def _route(tool: DeclaredTool) -> Route:
+def _route(tool: DeclaredTool, declared: Declared) -> Route:
     match tool:
         case ActivityTool():
             return Elsewhere(
@@ -50,6 +52,8 @@ def _route(tool: DeclaredTool) -> Route:
             return _here(tool)
         case CommandTool():
             return _here(tool).model_copy(update={"in_workspace": True})
+        case AgentTool():
+            return Child(agent_ref=digest(canonical(declared.agents[tool.agent])), task_queue=tool.task_queue)
 
 
 def _here(tool: FunctionTool | CommandTool | McpServer) -> Here:
@@ -58,5 +62,8 @@ def _here(tool: FunctionTool | CommandTool | McpServer) -> Here:
 
 def declarations(declared: Declared, here: Mapping[str, Tool]) -> dict[str, ToolDeclaration]:
     """What models are told of every tool: those that run here, and those elsewhere."""
-    elsewhere = {name: tool.declaration for name, tool in declared.tools.items() if isinstance(tool, ActivityTool)}
-    return {name: tool.declaration for name, tool in here.items()} | elsewhere
+    told = {name: tool.declaration for name, tool in here.items()}
+    for name, tool in declared.tools.items():
+        if isinstance(tool, ActivityTool | AgentTool):
+            told[name] = tool.declaration
+    return told

@@ -27,6 +27,8 @@ KEEP_RESULT = "keep_result"
 READ_TASK = "read_task"
 KEEP_ANSWER = "keep_answer"
 RUN_GATE = "run_gate"
+KEEP_VERDICT = "keep_verdict"
+JUDGE_TASK = "judge_task"
 APPEND = "append"
 WRITE_JOURNAL = "write_journal"
 READ_ANSWER = "read_answer"
@@ -44,7 +46,7 @@ MAX_INLINE_ANSWER = 16_384
 
 
 class Here(Frozen):
-    """A tool that Endstop's own workers carry out."""
+    """A tool or a gate that Endstop's own workers carry out."""
 
     where: Literal["here"] = "here"
     in_workspace: bool = False
@@ -53,7 +55,7 @@ class Here(Frozen):
 
 
 class Elsewhere(Frozen):
-    """A tool that is an activity of somebody's worker, in any language: it gets the arguments as one JSON object."""
+    """A tool or a gate that is an activity of somebody's worker, in any language; it gets one JSON object."""
 
     where: Literal["elsewhere"] = "elsewhere"
     activity: str
@@ -64,7 +66,7 @@ class Elsewhere(Frozen):
 
 
 class Child(Frozen):
-    """A tool whose calls are runs of another agent."""
+    """A tool whose calls, or a judge whose verdicts, are runs of another agent."""
 
     where: Literal["child"] = "child"
     agent_ref: str
@@ -74,11 +76,11 @@ class Child(Frozen):
 
 
 Route = Annotated[Here | Elsewhere | Child, Field(discriminator="where")]
-"""Where the calls of a tool go."""
+"""Where the calls of a tool go, or a gate is asked."""
 
 
 class Parent(Frozen):
-    """Who started a run as a sub-agent, and what it may spend."""
+    """Who started a run as a sub-agent or a judge, and what it may spend."""
 
     workflow_id: str
     depth: Annotated[int, Field(ge=0, lt=2**31)]
@@ -118,6 +120,8 @@ class Prepared(Frozen):
     parent: Parent | None = None
     routes: dict[str, Route] = Field(default_factory=dict)
     """By tool; one that is not in it works in the run's workspace and may run any number of times."""
+    gate_routes: dict[str, Route] = Field(default_factory=dict)
+    """By gate; one that is not in it is a command in the run's workspace."""
 
 
 class ModelCall(Frozen):
@@ -211,6 +215,8 @@ class ToolArguments(Frozen):
     """Result of `read_arguments`: what a tool elsewhere is called with, or why it is not."""
 
     arguments: dict[str, JsonValue] | None = None
+    digest: str = ""
+    """Of the arguments."""
     done: ToolDone | None = None
     """The result is stored already, or the arguments do not fit: no call is made."""
 
@@ -243,13 +249,27 @@ class KeepAnswer(Frozen):
 
 
 class RunGate(Frozen):
-    """Input of `run_gate`."""
+    """Input of `run_gate`, and of `judge_task`, which returns the reference of what a judge is to do."""
 
     gate: str
     seq: int
     run: str
     """Id of the run's conversation, under which its workspace was claimed."""
     workspace: str = ""
+    answer: Conversation | None = None
+    """Ends in the answer that the gate checks; None: it checks the workspace alone."""
+    agent_ref: str = ""
+    stage: int = 0
+
+
+class KeepVerdict(Frozen):
+    """Input of `keep_verdict`, which returns the `Verdict` of a gate elsewhere."""
+
+    asked: RunGate
+    output: str = ""
+    broken: str = ""
+    judgement: Conversation | None = None
+    """What it says of work that fails, or why it could not tell, or the run of a judge, which ends in its verdict."""
 
 
 class GateDone(Frozen):
@@ -276,6 +296,7 @@ class WriteJournal(Frozen):
 
 
 class ReadAnswer(Frozen):
-    """Input of `read_answer`: the text of the conversation's last message, cut at `MAX_INLINE_ANSWER` bytes."""
+    """Input of `read_answer`: the text of the conversation's last message, cut at `limit` bytes."""
 
     conversation: Conversation
+    limit: int = MAX_INLINE_ANSWER

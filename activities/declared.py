@@ -6,11 +6,11 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 
-from activities.declared_tools import DeclaredTool, McpServer, ReadablePath
-from activities.workspace_files import FileRefused, components
-from ledger.agent import Name
+from activities.declared_gates import DeclaredGate
+from activities.declared_tools import DeclaredTool, McpServer
+from ledger.agent import AgentSpec, Name
 from ledger.classifier_row import Row
 from ledger.model import Frozen
 
@@ -77,32 +77,6 @@ SandboxKind = Literal["bubblewrap", "none"]
 """What is around commands that run what a model wrote; without one they can do what the worker can."""
 
 
-def _inside(path: str) -> str:
-    """A path as its components below the workspace, in the one form in which two of them can be compared."""
-    try:
-        parts = components(path)
-    except FileRefused as refused:
-        raise ValueError(str(refused)) from None
-    if any(char in path for char in "*?["):
-        raise ValueError('a protected path is no pattern; name a file, or a folder such as "tests/"')
-    return "/".join(parts)
-
-
-class CommandGate(Frozen):
-    """A gate that runs a command in the run's workspace, without a shell, with a cleaned environment."""
-
-    name: Name
-    command: Annotated[tuple[str, ...], Field(min_length=1)]
-    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 300
-    output_bytes: Annotated[int, Field(ge=1_024, le=64 * 2**20)] = 2**20
-    """What is kept of the output: the first and the last half of this each."""
-    protected: tuple[Annotated[str, AfterValidator(_inside)], ...] = ()
-    """Files and folders of the workspace that the work may not change: what the gate checks it by."""
-    readable: tuple[ReadablePath, ...] = ()
-    network: bool = False
-    """Whether it has the machine's network, the worker's server and inbox included; without a sandbox it has."""
-
-
 class Workspace(Frozen):
     """A folder that the operator allows runs to work in: each run gets its own copy of it."""
 
@@ -115,7 +89,7 @@ class Declared(Frozen):
 
     providers: dict[str, Provider] = Field(default_factory=dict)
     models: dict[str, Model] = Field(default_factory=dict)
-    gates: dict[str, CommandGate] = Field(default_factory=dict)
+    gates: dict[str, DeclaredGate] = Field(default_factory=dict)
     sandbox: SandboxKind = "bubblewrap"
     """Around the commands of gates and tools."""
     workspaces: dict[str, Workspace] = Field(default_factory=dict)
@@ -123,5 +97,7 @@ class Declared(Frozen):
     """Where the copies live: `workspace_root / run / name`."""
     tools: dict[str, DeclaredTool] = Field(default_factory=dict)
     mcp: dict[str, McpServer] = Field(default_factory=dict)
+    agents: dict[str, AgentSpec] = Field(default_factory=dict)
+    """Agents that runs may start: as sub-agents, and as judges."""
     rules: tuple[Row, ...] = ()
     """The operator's own rows of the classifier, which outrank ours."""

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag, field_validator, model_validator
 
 from activities.tool_declaration import Approval, Handling, ToolDeclaration, ToolName
+from ledger.agent import Name
 
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
 """Name of an environment variable."""
@@ -19,6 +20,22 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
 Words = Annotated[str, Field(min_length=1, max_length=4_096)]
 NOTHING_ASKED: dict[str, JsonValue] = {"type": "object", "properties": {}}
 """The schema of a tool without arguments."""
+TASK_ASKED: dict[str, JsonValue] = {
+    "type": "object",
+    "required": ["task"],
+    "properties": {"task": {"type": "string", "description": "What it should do, with all that it has to know"}},
+}
+"""The schema of every sub-agent."""
+
+
+def _a_function(named: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", named):
+        raise ValueError('a function is named as "package.module:function"')
+    return named
+
+
+Imported = Annotated[str, AfterValidator(_a_function)]
+"""`package.module:function` of the operator's, imported when the worker starts."""
 
 
 def _absolute(path: Path) -> Path:
@@ -75,8 +92,7 @@ class ActivityTool(_Declared):
 class FunctionTool(_Declared):
     """A Python function of the operator's: its signature is the schema, its docstring the description."""
 
-    function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
-    """`package.module:function`, imported by the worker."""
+    function: Imported
 
 
 class CommandTool(_Declared):
@@ -98,19 +114,37 @@ class CommandTool(_Declared):
         )
 
 
+class AgentTool(_Declared):
+    """A sub-agent: a call is a run of another agent, its answer the result."""
+
+    agent: Name
+    """One that is declared under `[agents]`."""
+    description: Words
+    task_queue: str = ""
+    """Of the workers that run it, which use the same store; "" : the run's own."""
+
+    @property
+    def declaration(self) -> ToolDeclaration:
+        """What a model is told of it; its argument is the same for all sub-agents."""
+        return ToolDeclaration(
+            name=self.name, description=self.description, parameters=dict(TASK_ASKED), handling=self.handling
+        )
+
+
 def _kind(table: Any) -> str | None:  # noqa: ANN401 - whatever the file holds
-    keys = table if isinstance(table, dict) else type(table).model_fields
-    return next((kind for kind in ("activity", "function", "command") if kind in keys), None)
+    keys = table if isinstance(table, dict) else getattr(type(table), "model_fields", ())
+    return next((kind for kind in ("activity", "function", "command", "agent") if kind in keys), None)
 
 
 DeclaredTool = Annotated[
     Annotated[ActivityTool, Tag("activity")]
     | Annotated[FunctionTool, Tag("function")]
-    | Annotated[CommandTool, Tag("command")],
+    | Annotated[CommandTool, Tag("command")]
+    | Annotated[AgentTool, Tag("agent")],
     Discriminator(
         _kind,
         custom_error_type="tool_kind",
-        custom_error_message='a tool names one of "activity", "function" and "command"',
+        custom_error_message='a tool names one of "activity", "function", "command" and "agent"',
     ),
 ]
 

@@ -1,28 +1,21 @@
 """Tools that are Python functions of the operator's: `package.module:function`, imported when the worker starts.
 
-Here: what a signature tells a model, checking the arguments, calling, and wording what came of it. Not here: which
-functions there are (`declared_tools`), the time limit and the stored result (`run_tool`).
+Here: what a signature tells a model, checking the arguments, and wording what came of a call. Not here: importing and
+calling (`functions`), which functions there are (`declared_tools`), the time limit and the stored result (`run_tool`).
 
 - The parameters' annotations are the schema, `Annotated[int, Field(description="...")]` says what one means, the
   docstring says when to use the tool. Every parameter is annotated and has a name of its own: no `*args`, no `**more`.
 - A parameter `idempotency_key: str` is no argument of the model's: it gets a text that is the same every time that this
   very call is carried out, for the service that the function calls.
 - A text is the result as it is, anything else as JSON. An exception is told to the model as "TypeName: message".
-- An `async` function runs on the worker's event loop, which it must not hold up; any other in a thread. Nobody can stop
-  a thread: a function whose time is up goes on, and what it does then is nobody's result.
 """
 
-import asyncio
-import functools
-import importlib
 import inspect
-import sys
 import typing
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pydantic_core
@@ -30,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from activities.builtin_tools import declaration
 from activities.declared_tools import FunctionTool
+from activities.functions import Raised, called, imported, unusable
 from activities.tool import Asked, Tool, ToolResult
 from activities.tool_declaration import ToolDeclaration
 from activities.tool_unusable import ToolUnusable
@@ -39,19 +33,10 @@ from ledger.reading import one_line
 KEY: Final = "idempotency_key"
 """Name of the parameter that gets the call's key."""
 
-MAX_REASON: Final = 2_000
-"""Characters of an exception's own words that the model is told."""
-
 _KEPT: Final = frozenset(name for name in dir(BaseModel) if name.startswith("model_"))
 """Names that no field of a pydantic model can have; all others can."""
 
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-
-
-def make_importable(folder: Path) -> None:
-    """Let functions be in modules beside endstop.toml; whatever is installed goes before them."""
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
 
 
 def function_tool(declared: FunctionTool, threads: Executor) -> Tool:
@@ -71,7 +56,7 @@ class _Function:
 
     @classmethod
     def of(cls, declared: FunctionTool, threads: Executor) -> "_Function":
-        call = _imported(declared)
+        call = imported(f"tool {declared.name}", declared.function)
         described = inspect.getdoc(call)
         if not described:
             raise _unusable(declared, "has no docstring, which is what a model is told of it; write one")
@@ -90,33 +75,8 @@ class _Function:
         # Of what was not given the function has its own defaults.
         named = {field: getattr(given, field) for field in given.model_fields_set}
         key = {KEY: asked.key} if self.wants_key else {}
-        return await self._called(functools.partial(self.call, **named, **key))
-
-    async def _called(self, call: Callable[[], Any]) -> ToolResult:
-        if inspect.iscoroutinefunction(self.call):
-            return await _awaited(call())
-        came = await asyncio.get_running_loop().run_in_executor(self.threads, _tried, call)
-        return await _awaited(came) if inspect.isawaitable(came) else _worded(came)
-
-
-def _tried(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the function returns
-    """The boundary of a function in its thread: from there no exception would find its way in every case."""
-    try:
-        return call()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the operator's code; whatever it raises is its answer
-        return _told(error)
-
-
-async def _awaited(call: Awaitable[Any]) -> ToolResult:
-    """The boundary of an `async` function. A cancellation is none of its answers."""
-    try:
-        return _worded(await call)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-        return _told(error)
-
-
-def _told(error: BaseException) -> ToolResult:
-    return ToolResult(text=f"{type(error).__name__}: {error}"[:MAX_REASON], failed=True)
+        came = await called(self.call, {**named, **key}, self.threads)
+        return ToolResult(text=str(came), failed=True) if isinstance(came, Raised) else _worded(came)
 
 
 def _worded(came: Any) -> ToolResult:  # noqa: ANN401 - whatever the function returned
@@ -129,27 +89,11 @@ def _worded(came: Any) -> ToolResult:  # noqa: ANN401 - whatever the function re
             try:
                 return ToolResult(text=pydantic_core.to_json(came).decode())
             except (ValueError, RecursionError) as error:
-                return _told(error)
+                return ToolResult(text=str(Raised(error)), failed=True)
 
 
 def _unusable(declared: FunctionTool, what: str) -> ToolUnusable:
-    return ToolUnusable(f"tool {declared.name}: {declared.function} {' '.join(what.split())}")
-
-
-def _imported(declared: FunctionTool) -> Callable[..., Any]:
-    module_name, _, name = declared.function.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the operator's code; whatever it raises ends the worker
-        reason = f"{type(error).__name__}: {error}"[:MAX_REASON]
-        raise _unusable(declared, f"cannot be imported ({reason}); it is looked for beside endstop.toml too") from None
-    found = getattr(module, name, None)
-    if found is None:
-        raise _unusable(declared, f"is not there: {module.__file__ or module_name} has no {name}")
-    if not callable(found):
-        raise _unusable(declared, f"is no function but of type {type(found).__name__}")
-    checked: Callable[..., Any] = found
-    return checked
+    return unusable(f"tool {declared.name}", declared.function, what)
 
 
 def _parameters(declared: FunctionTool, call: Callable[..., Any]) -> dict[str, inspect.Parameter]:

@@ -113,6 +113,13 @@ def text_of(body: bytes) -> str:
     return "".join(part.content for part in message.parts if isinstance(part, TextPart))
 
 
+def words_of(body: bytes) -> str:
+    """Return the text of a stored user message of ours, without the files that come with it."""
+    parts = (part for part in parse(body).parts if isinstance(part, UserPromptPart))
+    contents = ([part.content] if isinstance(part.content, str) else part.content for part in parts)
+    return "".join(item for content in contents for item in content if isinstance(item, str))
+
+
 _FILE_BYTES: Final = FILE.encode()
 
 

@@ -5,20 +5,24 @@ operator's settings does not reach a run under way. Not here: the checks themsel
 """
 
 import asyncio
-import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.contract import INVALID_SPEC, PREPARE, Here, Prepare, Prepared, Route
+from activities.contract import INVALID_SPEC, PREPARE, Here, Parent, Prepare, Prepared, Route
 from activities.declared import Declared
+from activities.declared_gates import CommandGate
+from activities.declared_tools import AgentTool
 from activities.files import MANIFEST, NamedFile, read_files
+from activities.function_gates import GateFunction
+from activities.gate_routes import gate_routes, judges_of
 from activities.messages import user_message
-from activities.spec import InvalidSpec, check_agent, check_keys, check_task, read_agent
+from activities.spec import InvalidSpec, canonical, check_agent, check_keys, check_task, read_agent
 from activities.stored import Appended, Contents
 from activities.workspace import WorkspaceRefused, Workspaces
 from activities.workspace_files import FileRefused, WorkspaceFiles
@@ -53,6 +57,7 @@ class Preparer:
         declared: Declared,
         workspaces: Workspaces,
         tools: Mapping[str, Route],
+        functions: Mapping[str, GateFunction] = MappingProxyType({}),
         queue: str,
         search_attributes: Callable[[], Awaitable[tuple[str, ...]]],
     ) -> None:
@@ -60,6 +65,7 @@ class Preparer:
         self._declared = declared
         self._workspaces = workspaces
         self._tools = tools
+        self._functions = functions
         self._queue = queue
         self._search_attributes = search_attributes
 
@@ -74,11 +80,13 @@ class Preparer:
         return prepared.model_dump(mode="json")
 
     async def _prepare(self, asked: Prepare) -> Prepared:
-        agent = read_agent(await self._resolved("agent", asked.agent))
+        agent = _within(read_agent(await self._resolved("agent", asked.agent)), asked.parent)
         task = await self._task(asked.task)
         check_agent(agent, self._declared, self._tools)
         check_keys(agent, self._declared)
         check_task(task)
+        depth = asked.parent.depth + 1 if asked.parent else 0
+        gates = gate_routes(agent, self._declared, self._functions, depth)
         if agent.workspace is not None:
             await asyncio.to_thread(self._workspaces.claim, asked.run, agent.workspace, self._protected(agent))
         files = await self._files(agent, asked.run)
@@ -87,21 +95,23 @@ class Preparer:
         message = user_message(task, (files[name] for name in agent.stages[0].files))
         appended = await self._store.append(conversation, TASK_KEY, message)
         return Prepared(
-            plan=self._plan(agent),
+            plan=self._plan(agent, gates, depth),
             conversation=appended.conversation,
-            agent_ref=await self._store.put(_canonical(agent)),
+            agent_ref=await self._store.put(canonical(agent)),
             files_ref=await self._store.put(MANIFEST.dump_json(tuple(files.values()))) if files else "",
             workspace=agent.workspace or "",
             workspace_queue=self._queue if agent.workspace else "",
             search_attributes=await self._search_attributes(),
             inline=isinstance(asked.task, str),
-            routes=self._routes(agent),
+            parent=asked.parent,
+            routes=await self._routes(agent),
+            gate_routes=gates,
         )
 
     def _protected(self, agent: AgentSpec) -> dict[str, tuple[str, ...]]:
         """What the agent's gates protect, by gate."""
         gates = (self._declared.gates[name] for stage in agent.stages for name in stage.gates)
-        return {gate.name: gate.protected for gate in gates if gate.protected}
+        return {gate.name: gate.protected for gate in gates if isinstance(gate, CommandGate) and gate.protected}
 
     async def _files(self, agent: AgentSpec, run: str) -> dict[str, NamedFile]:
         """Put every file that a stage names into the store, where each worker finds it; by its name."""
@@ -144,7 +154,7 @@ class Preparer:
                 "starter and worker must use the same store ([store] url in endstop.toml)"
             ) from None
 
-    def _plan(self, agent: AgentSpec) -> Plan:
+    def _plan(self, agent: AgentSpec, gates: Mapping[str, Route], depth: int) -> Plan:
         return Plan(
             agent=agent.name,
             stages=tuple(
@@ -155,11 +165,26 @@ class Preparer:
             context_tokens=self._windows(agent),
             workspace=agent.workspace or "",
             worker=self._queue if agent.workspace else "",
+            agents=self._subagents(agent),
+            gates_outside=tuple(name for name, route in gates.items() if route != Here(in_workspace=True)),
+            depth=depth,
         )
 
-    def _routes(self, agent: AgentSpec) -> dict[str, Route]:
-        """Where the calls of the agent's tools go, but for the file tools, which need no saying."""
+    def _subagents(self, agent: AgentSpec) -> tuple[str, ...]:
         named = sorted({tool for stage in agent.stages for tool in stage.tools})
+        return tuple(name for name in named if isinstance(self._declared.tools.get(name), AgentTool))
+
+    async def _routes(self, agent: AgentSpec) -> dict[str, Route]:
+        """Where the calls of the agent's tools go, but for the file tools, which need no saying.
+
+        The agents that it may start are put into the store, where their runs find them.
+        """
+        named = sorted({tool for stage in agent.stages for tool in stage.tools})
+        for name in named:
+            if isinstance(tool := self._declared.tools.get(name), AgentTool):
+                await self._store.put(canonical(self._declared.agents[tool.agent]))
+        for judge in judges_of(agent, self._declared):
+            await self._store.put(judge)
         return {name: self._tools[name] for name in named if self._tools[name] != Here(in_workspace=True)}
 
     def _windows(self, agent: AgentSpec) -> dict[str, int]:
@@ -171,6 +196,11 @@ class Preparer:
         return {name: tokens for name, tokens in known.items() if tokens is not None}
 
 
-def _canonical(agent: AgentSpec) -> bytes:
-    """The validated agent as JSON; the same agent gives the same bytes, whatever form it was written in."""
-    return json.dumps(agent.model_dump(mode="json"), sort_keys=True, separators=(",", ":")).encode()
+def _within(agent: AgentSpec, parent: Parent | None) -> AgentSpec:
+    """A sub-agent may spend what it is given and no more, whatever its own limit is."""
+    if parent is None or parent.spend_usd is None:
+        return agent
+    spend = agent.policy.spend
+    limit = parent.spend_usd if spend.limit_usd is None else min(spend.limit_usd, parent.spend_usd)
+    policy = agent.policy.model_copy(update={"spend": spend.model_copy(update={"limit_usd": limit})})
+    return agent.model_copy(update={"policy": policy})

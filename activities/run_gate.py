@@ -1,7 +1,7 @@
-"""`run_gate`: runs one gate that the operator declared, and says what it found as a value.
+"""`run_gate`: asks one gate that our own workers carry out, and says what it found as a value.
 
 Here: what a command's end means for the work. Not here: what it gets and sees (`workspace_command`), running it within
-its limits (`command`), or what a failure costs (the ledger).
+its limits (`command`), functions and schemas (`own_gates`), or what a failure costs (the ledger).
 
 - Exit code 0 passes. Any other fails, one by a signal too: what the work does to its checker is the work's failure.
 - A command that hangs or floods fails. Where it was cut depends on the machine, so its identity is the limit alone:
@@ -14,50 +14,57 @@ its limits (`command`), or what a failure costs (the ledger).
 import asyncio
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, assert_never
 
 from temporalio import activity
 
 from activities.command import NotStarted, Ran, run_command
 from activities.contract import RUN_GATE, GateDone, RunGate
-from activities.declared import CommandGate
+from activities.declared_gates import CommandGate, DeclaredGate, FunctionGate, SchemaGate
+from activities.function_gates import Breaks, Fails
 from activities.heartbeat import heartbeats
+from activities.messages import text_of
+from activities.own_gates import OwnGates
 from activities.sandbox import Sandbox
-from activities.stored import Contents, Details
+from activities.stored import Transcript
+from activities.verdicts import GateStore, Verdicts
 from activities.workspace import WorkspaceMissing, WorkspaceRefused, Workspaces
 from activities.workspace_command import STANDARD_PATH, WorkspaceCommands, limit_line
-from ledger.fingerprint import fingerprint
-from ledger.outcomes import Broken, Failing, Passed, Verdict
+from ledger.outcomes import Failing, Passed, Verdict
 
 MAX_TOLD: Final = 100
 """Paths that are named where protected files were changed."""
 
 TAMPERED: Final = "Gate {} checks the work by these files: they have to be as they were when the run began."
 
+NO_OWN: Final = OwnGates()
+
 ENDED_FOR_LIMIT: Final = 124
 """The exit code that timeout(1) gives a command whose time ran out."""
 
 
-class GateStore(Contents, Details, Protocol):
-    """What a gate needs of the store."""
+class AnswerStore(GateStore, Transcript, Protocol):
+    """What a gate needs of the store: the answer it checks, and keeping its verdict."""
 
 
 class GateRunner:
-    """The activity `run_gate` on the worker that holds the workspaces."""
+    """The activity `run_gate`; commands run on the worker that holds the workspaces."""
 
     def __init__(
         self,
-        store: GateStore,
-        gates: Mapping[str, CommandGate],
+        store: AnswerStore,
+        gates: Mapping[str, DeclaredGate],
         workspaces: Workspaces,
         *,
         sandbox: Sandbox | None,
+        own: OwnGates = NO_OWN,
         path: str = STANDARD_PATH,
     ) -> None:
         self._store = store
+        self._verdicts = Verdicts(store)
         self._gates = gates
+        self._own = own
         self._workspaces = workspaces
         self._commands = WorkspaceCommands(workspaces, sandbox, path)
 
@@ -71,21 +78,40 @@ class GateRunner:
         return done.model_dump(mode="json")
 
     async def _verdict(self, request: RunGate) -> Verdict:
-        gate = self._gates.get(request.gate)
-        if gate is None:
-            return await self._broken(request, f"gate {request.gate} is not declared on this worker")
         try:
-            return await self._checked(gate, request)
+            match self._gates.get(request.gate):
+                case CommandGate() as gate:
+                    return await self._command(gate, request)
+                case FunctionGate() | SchemaGate():
+                    return await self._own_gate(request)
+                case _:
+                    reason = f"gate {request.gate} is not declared on this worker as one that it can ask"
+                    return await self._verdicts.broken(request, reason)
         except (WorkspaceMissing, WorkspaceRefused) as missing:
-            return await self._broken(request, str(missing))
+            return await self._verdicts.broken(request, str(missing))
 
-    async def _checked(self, gate: CommandGate, request: RunGate) -> Verdict:
+    async def _own_gate(self, request: RunGate) -> Verdict:
+        if request.answer is None:
+            raise TypeError("a gate of ours is asked about an answer")
+        folder = self._workspaces.path(request.run, request.workspace) if request.workspace else None
+        *_, answer = await self._store.read(request.answer)
+        match await self._own.found(request.gate, text_of(answer), folder):
+            case None:
+                return Passed()
+            case Fails(text=text):
+                return await self._verdicts.failing(text, root=str(folder or ""))
+            case Breaks(reason=reason):
+                return await self._verdicts.broken(request, f"gate {request.gate}: {reason}")
+            case never:
+                assert_never(never)
+
+    async def _command(self, gate: CommandGate, request: RunGate) -> Verdict:
         if changed := await asyncio.to_thread(self._changed, request):
             return await self._tampered(gate, changed)
         command = await asyncio.to_thread(self._commands.made, gate, request.run, request.workspace, gate.name)
         ran = await run_command(command)
         if isinstance(ran, NotStarted):
-            return await self._broken(request, f"gate {gate.name} cannot be started: {ran.reason}")
+            return await self._verdicts.broken(request, f"gate {gate.name} cannot be started: {ran.reason}")
         if ran.exit_code or ran.limit:
             return await self._failing(gate, ran, command.folder)
         if changed := await asyncio.to_thread(self._changed, request):  # by what it ran: its word is worth nothing
@@ -103,26 +129,14 @@ class GateRunner:
         lines = [f"error: protected file changed: {path}" for path in changed[:MAX_TOLD]]
         if len(changed) > MAX_TOLD:
             lines.append(f"error: {len(changed) - MAX_TOLD} more protected files changed")
-        found = fingerprint("\n".join(lines))
-        output = await self._store.put("\n".join((*lines, TAMPERED.format(gate.name), "")))
-        return Failing(
-            version=found.version, exact=found.exact, family=found.family, items=len(found.items), output=output
-        )
+        output = "\n".join((*lines, TAMPERED.format(gate.name)))
+        return await self._verdicts.failing(output, identity="\n".join(lines))
 
     async def _failing(self, gate: CommandGate, ran: Ran, workspace: Path) -> Failing:
         limit = limit_line(gate, ran)
-        output = await self._store.put("\n".join(part for part in (ran.output.rstrip("\n"), limit) if part) + "\n")
-        found = await asyncio.to_thread(
-            fingerprint,
-            limit or ran.output,
+        return await self._verdicts.failing(
+            "\n".join(part for part in (ran.output.rstrip("\n"), limit) if part),
+            identity=limit or ran.output,
             exit_code=ENDED_FOR_LIMIT if limit else ran.exit_code,
             root=str(workspace),
-            at=datetime.now(UTC),
         )
-        return Failing(
-            version=found.version, exact=found.exact, family=found.family, items=len(found.items), output=output
-        )
-
-    async def _broken(self, request: RunGate, reason: str) -> Broken:
-        await self._store.put_detail(request.run, f"gate:{request.gate}:{request.seq}", reason)
-        return Broken()

@@ -5,6 +5,7 @@ Here: reading an agent and a task, and whether everything they name is there. No
 of an agent or a task is ever shown, only names.
 """
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from pydantic import JsonValue, ValidationError
 
 from activities.contract import Here, Route
 from activities.declared import Declared
+from activities.declared_gates import CommandGate
 from activities.workspace_files import FileRefused, components
 from ledger.agent import AgentSpec, StageSpec
 from ledger.reading import Place, one_line, shown, suggestion
@@ -52,7 +54,7 @@ def check_agent(agent: AgentSpec, declared: Declared, tools: Mapping[str, Route]
         _known("workspace", agent.workspace, declared.workspaces, "agent")
     for stage in agent.stages:
         _check_stage(stage, declared, tools)
-        needs = _needs_workspace(stage, tools)
+        needs = _needs_workspace(stage, declared, tools)
         if agent.workspace is None and needs:
             raise InvalidSpec(
                 f"agent: stage {stage.name}: {needs} a workspace, and the agent names none; "
@@ -120,16 +122,21 @@ def _check_output(schema: dict[str, JsonValue], where: str) -> None:
         raise InvalidSpec(f"{where}: output: {problem}")
 
 
-def _needs_workspace(stage: StageSpec, tools: Mapping[str, Route]) -> str:
+def _needs_workspace(stage: StageSpec, declared: Declared, tools: Mapping[str, Route]) -> str:
     """What the stage cannot do without a workspace; "" where it needs none."""
     in_one = (name for name in stage.tools if isinstance(route := tools[name], Here) and route.in_workspace)
     if tool := next(in_one, None):
         return f"tool {shown(tool)} works in"
-    if stage.gates:
-        return f"gate {shown(stage.gates[0])} works in"
+    if gate := next((name for name in stage.gates if isinstance(declared.gates[name], CommandGate)), None):
+        return f"gate {shown(gate)} works in"
     return f"file {shown(stage.files[0])} is in" if stage.files else ""
 
 
 def _known(kind: str, name: str, known: Collection[str], where: str) -> None:
     if name not in known:
         raise InvalidSpec(f'{where}: unknown {kind} "{shown(name)}"; {suggestion(name, known)}')
+
+
+def canonical(agent: AgentSpec) -> bytes:
+    """The validated agent as JSON; the same agent gives the same bytes, whatever form it was written in."""
+    return json.dumps(agent.model_dump(mode="json"), sort_keys=True, separators=(",", ":")).encode()

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 from pydantic import Field, ValidationError
 from temporalio import activity
 
-from activities.builtin_tools import declaration
 from activities.contract import KEEP_ANSWER, READ_TASK, ChildTask, KeepAnswer, RunTool
 from activities.messages import Call, text_of
 from activities.tool import ToolResult
@@ -28,12 +27,7 @@ REFUSED: Final = {
 class Subagent(Frozen):
     """Arguments of every sub-agent."""
 
-    task: Annotated[str, Field(min_length=1, description="What it should do, with all that it has to know")]
-
-
-def told_of(tool: ToolDeclaration) -> ToolDeclaration:
-    """A sub-agent's declaration, with its one argument."""
-    return tool.model_copy(update={"parameters": declaration(tool.name, Subagent).parameters})
+    task: Annotated[str, Field(min_length=1)]
 
 
 class Subagents:

@@ -14,8 +14,9 @@ from activities.asking import ASKING
 from activities.builtin_tools import TOOLS
 from activities.command_tools import command_tool
 from activities.declared import Declared
-from activities.declared_tools import ActivityTool, CommandTool, FunctionTool
-from activities.function_tools import function_tool, make_importable
+from activities.declared_tools import ActivityTool, AgentTool, CommandTool, FunctionTool
+from activities.function_tools import function_tool
+from activities.functions import make_importable
 from activities.reading_output import reading
 from activities.stored import Contents
 from activities.tool import Tool
@@ -45,7 +46,7 @@ async def open_tools(
                     tools[name] = function_tool(tool, threads)
                 case CommandTool():
                     tools[name] = command_tool(tool, commands)
-                case ActivityTool():
+                case ActivityTool() | AgentTool():
                     pass  # its own worker carries it out
         if declared.mcp:
             from activities.mcp_tools import open_mcp  # noqa: PLC0415 - a second of CPU, for those who declare a server

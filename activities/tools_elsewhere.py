@@ -3,6 +3,7 @@
 The workflow calls the activity between them. Not here: any call of a tool.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from activities.contract import KEEP_RESULT, READ_ARGUMENTS, KeepResult, RunTool
 from activities.messages import Call
 from activities.output_schema import misfit
 from activities.tool import ToolResult
-from activities.tool_calls import ToolCalls, ToolStore
+from activities.tool_calls import ToolCalls, ToolStore, arguments_digest
 from activities.tool_declaration import ToolDeclaration
 
 
@@ -31,7 +32,9 @@ class ElsewhereTools:
         done = await self._calls.find(request, call) or await self._refused(request, call)
         if done:
             return ToolArguments(done=done).model_dump(mode="json")
-        return ToolArguments(arguments=pydantic_core.from_json(call.arguments or "{}")).model_dump(mode="json")
+        arguments = pydantic_core.from_json(call.arguments or "{}")
+        read = ToolArguments(arguments=arguments, digest=arguments_digest(call.arguments))
+        return read.model_dump(mode="json")
 
     @activity.defn(name=KEEP_RESULT)
     async def keep_result(self, kept: KeepResult) -> dict[str, Any]:
@@ -45,6 +48,15 @@ class ElsewhereTools:
         """The result of a call that cannot be made."""
         refusal = await self._calls.unknown(request, call)
         if refusal is None:
-            fault = misfit(self._tools[call.name].parameters, call.arguments or "{}")
+            fault = _too_large(call.arguments) or misfit(self._tools[call.name].parameters, call.arguments or "{}")
             refusal = ToolResult(text=f"arguments of {call.name}: {fault}", failed=True) if fault else None
         return await self._calls.keep(request, call, refusal) if refusal else None
+
+
+def _too_large(arguments: str) -> str | None:
+    """A number like 1e400 is valid JSON, but no other worker could read what it would become."""
+    try:
+        json.dumps(json.loads(arguments or "{}"), allow_nan=False)
+    except ValueError:
+        return "it is not JSON, or holds a number beyond all bounds"
+    return None

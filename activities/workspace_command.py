@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from activities.command import FLOOD, Command, Ran
-from activities.declared import CommandGate
+from activities.declared_gates import CommandGate
 from activities.declared_tools import CommandTool
 from activities.sandbox import Sandbox, Seen, python_files
 from activities.workspace import Workspaces

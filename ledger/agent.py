@@ -122,5 +122,7 @@ class Plan(Frozen):
     """Task queue of the worker that holds it."""
     agents: tuple[str, ...] = ()
     """Tools whose calls are runs of their own."""
+    gates_outside: tuple[str, ...] = ()
+    """Gates that do not work in the workspace."""
     depth: int = 0
     """0: nobody started this run as a sub-agent."""

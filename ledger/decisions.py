@@ -55,6 +55,8 @@ class RunGates(Frozen):
 
     do: Literal["run_gates"] = "run_gates"
     gates: tuple[tuple[str, int], ...]
+    allowance_usd: float | None = None
+    """The most that their judges may cost together; None: no limit."""
 
 
 class Ask(Frozen):

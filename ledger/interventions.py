@@ -159,13 +159,20 @@ class OutcomeUnknown(Frozen):
 
 
 class WorkspaceLost(Frozen):
-    """The worker that holds the run's workspace does not answer."""
+    """The worker that holds the run's workspace does not answer, or a gate could not run."""
 
     label: Literal["WorkspaceLost"] = "WorkspaceLost"
     workspace: str
     worker: str
+    """Both are "" where what is out of reach is the gate alone."""
+    gate: str = ""
+    """What could not run, several separated by commas; "" for a tool."""
 
     def __str__(self) -> str:
+        if self.gate and not self.workspace:
+            return f"gate {self.gate} could not run"
+        if self.gate:
+            return f"workspace lost: gate {self.gate} could not run in {self.workspace} on {self.worker}"
         return f"workspace lost: {self.workspace} on {self.worker} is out of reach"
 
 

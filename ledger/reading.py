@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 Place = tuple[int | str, ...]
@@ -48,7 +48,7 @@ def one_line(error: ValidationError, subject: str, shape: type[BaseModel] | None
     problems = _causes(error.errors(include_url=False, include_input=False))
     problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
     first = problems[0]
-    where = _written(first["loc"], hidden)
+    where = _written(_without_tags(first["loc"], shape), hidden)
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return ": ".join(part for part in (subject, where, _expected(first, shape, hidden)) if part) + more
 
@@ -102,16 +102,26 @@ def _written(loc: Place, hidden: Place) -> str:
     return text.removeprefix(".")
 
 
+def _without_tags(loc: Place, shape: Any) -> Place:  # noqa: ANN401 - any annotation
+    """The place without the steps that only say which arm of a union was taken, and that nobody wrote."""
+    written: list[int | str] = []
+    for step in loc:
+        if not any(_wears(arm, step) for arm in get_args(shape)):
+            written.append(step)
+        shape = _bare(_inside(shape, step))
+    return tuple(written)
+
+
 def _keys_at(shape: Any, loc: Place) -> set[str]:  # noqa: ANN401 - any annotation
     for step in loc:
         shape = _bare(_inside(shape, step))
-    return set(shape.model_fields) if _is_model(shape) else set()
+    return {field.alias or name for name, field in shape.model_fields.items()} if _is_model(shape) else set()
 
 
 def _inside(shape: Any, step: int | str) -> Any:  # noqa: ANN401 - any annotation
     """The annotation one step further in; None where that is not known."""
     if _is_model(shape):
-        field = shape.model_fields.get(str(step))
+        field = next((field for name, field in shape.model_fields.items() if (field.alias or name) == step), None)
         return field.annotation if field else None
     arms = get_args(shape)
     origin = get_origin(shape)
@@ -136,4 +146,11 @@ def _is_model(shape: Any) -> bool:  # noqa: ANN401 - any annotation
 
 def _is_tagged(arm: Any, tag: int | str) -> bool:  # noqa: ANN401 - any annotation
     """Whether this arm of a discriminated union carries the tag; pydantic puts the tag into the place."""
+    if _wears(arm, tag):
+        return True
     return _is_model(arm) and any(field.default == tag for field in arm.model_fields.values())
+
+
+def _wears(arm: Any, tag: int | str) -> bool:  # noqa: ANN401 - any annotation
+    """Whether the tag is a name of ours for this arm, which is in no input."""
+    return get_origin(arm) is Annotated and any(isinstance(m, Tag) and m.tag == tag for m in arm.__metadata__)

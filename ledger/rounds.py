@@ -12,7 +12,7 @@ from ledger.notes import RepairNote
 from ledger.outcomes import Broken, Failing, GateReport, GatesRan, Passed, ToolOutcome, ToolsRan
 from ledger.state import Ledger, Moment, Step
 from ledger.target import Target
-from ledger.turning import Records, ask, begin_turn, end_stage, gate_of, unmoved
+from ledger.turning import Records, allowance, ask, begin_turn, end_stage, gate_of, unmoved
 
 
 def after_tools(ledger: Ledger, ran: ToolsRan, moment: Moment) -> Step:
@@ -110,10 +110,18 @@ def _stuck(result: ToolOutcome, moment: Moment) -> Intervention | None:
 
 
 def _ask_about_workspace(ledger: Ledger, broken: tuple[str, ...], records: Records, moment: Moment) -> Step:
-    """Gates that could not run: once a person has mended it, only those are asked again."""
+    """Gates that could not run: once a person has mended it, only those are asked again.
+
+    The workspace is named where one of them works in it; what the others need is their own.
+    """
     again = tuple((gate, ledger.reports + i) for i, gate in enumerate(broken, 1))
-    held = ledger.having(resume=RunGates(gates=again), reports=ledger.reports + len(again))
-    lost = WorkspaceLost(workspace=moment.plan.workspace, worker=moment.plan.worker)
+    resume = RunGates(gates=again, allowance_usd=allowance(ledger, moment.plan.policy.spend))
+    held = ledger.having(resume=resume, reports=ledger.reports + len(again))
+    plan = moment.plan
+    inside = not set(broken) <= set(plan.gates_outside)
+    lost = WorkspaceLost(
+        workspace=plan.workspace if inside else "", worker=plan.worker if inside else "", gate=", ".join(broken)
+    )
     return ask(held, (lost, *ledger.queue), records, moment)
 
 

@@ -150,7 +150,8 @@ def run_gates(ledger: Ledger, records: Records, moment: Moment) -> Step:
     if not gates:
         return end_stage(ledger, records, moment)
     numbered = tuple((gate, ledger.reports + i) for i, gate in enumerate(gates, 1))
-    return settle(ledger.having(reports=ledger.reports + len(gates)), RunGates(gates=numbered), records, moment)
+    decision = RunGates(gates=numbered, allowance_usd=allowance(ledger, moment.plan.policy.spend))
+    return settle(ledger.having(reports=ledger.reports + len(gates)), decision, records, moment)
 
 
 def gate_of(ledger: Ledger, gate: str, moment: Moment) -> GateState:

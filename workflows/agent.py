@@ -167,7 +167,7 @@ class AgentWorkflow:
             case RunTools():
                 return await self._run_tools(decision)
             case RunGates():
-                return await self._flying(run_gates(self._run.started, decision, self._run.conversation))
+                return await self._flying(run_gates(self._round(self._run.ledger.turn.number), decision))
             case Wait():
                 return await wait_until(decision, self._interrupted)
             case Ask():
@@ -196,15 +196,17 @@ class AgentWorkflow:
         return trip
 
     async def _run_tools(self, decision: RunTools) -> ToolsRan:
-        about = Round(
+        ran, self._run.conversation = await self._flying(run_tools(self._round(decision.turn), decision))
+        return ran
+
+    def _round(self, turn: int) -> Round:
+        return Round(
             prepared=self._run.started,
-            turn=decision.turn,
+            turn=turn,
             stage=self._run.ledger.stage,
             answer=self._run.conversation,
             children=self._run.children,
         )
-        ran, self._run.conversation = await self._flying(run_tools(about, decision))
-        return ran
 
     async def _flying(self, work: Coroutine[Any, Any, Landed]) -> Landed:
         """Await something that a person's stop must be able to cut short."""

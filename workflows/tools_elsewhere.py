@@ -4,7 +4,7 @@ Its arguments and its result stand in history, as they must; the conversation st
 """
 
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from temporalio import workflow
@@ -16,6 +16,7 @@ from temporalio.exceptions import (
 )
 
 from activities.contract import KEEP_RESULT, READ_ARGUMENTS, Elsewhere, KeepResult, RunTool, ToolArguments, ToolDone
+from ledger.outcomes import ToolOutcome
 from workflows.carrying_out import IDEMPOTENT, ONCE, PICKUP, decision_id, local
 
 MAX_REASON = 2_000
@@ -24,7 +25,7 @@ MAX_REASON = 2_000
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
-async def run_elsewhere(order: RunTool, route: Elsewhere, turn: int) -> ToolDone | Literal["lost"]:
+async def run_elsewhere(order: RunTool, route: Elsewhere, turn: int) -> ToolDone:
     """Read the arguments, call the activity, keep what it answers."""
     asked = ToolArguments.model_validate(await local(READ_ARGUMENTS, order.written()))
     if asked.done:
@@ -35,7 +36,8 @@ async def run_elsewhere(order: RunTool, route: Elsewhere, turn: int) -> ToolDone
     except ActivityError as error:
         reason = _reason(error, route)
         if reason is None:
-            return "lost"
+            lost = ToolOutcome(index=order.call.index, name=order.call.name, status="lost", arguments=asked.digest)
+            return ToolDone(outcome=lost, conversation=order.answer)
         kept = KeepResult(asked=order, result=reason, failed=True)
     except ValidationError:
         kept = KeepResult(asked=order, result=f"{order.call.name} answered something that is not JSON", failed=True)

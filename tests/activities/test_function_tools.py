@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from activities.declared_tools import FunctionTool
-from activities.function_tools import MAX_REASON, function_tool
+from activities.function_tools import function_tool
+from activities.functions import MAX_REASON
 from activities.tool import Asked, ToolResult
 from activities.tool_unusable import ToolUnusable
 

@@ -12,7 +12,8 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.catalog import routes
 from activities.contract import Prepare, Prepared
-from activities.declared import CommandGate, Declared, Model, Provider, Workspace
+from activities.declared import Declared, Model, Provider, Workspace
+from activities.declared_gates import CommandGate
 from activities.messages import files_of, user_message
 from activities.prepare import Preparer, workspace_queue
 from activities.spec import InvalidSpec, read_agent

@@ -10,7 +10,8 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.builtin_tools import TOOLS
 from activities.contract import GateDone, RunGate
-from activities.declared import CommandGate, Workspace
+from activities.declared import Workspace
+from activities.declared_gates import CommandGate
 from activities.protected import Protected
 from activities.run_gate import MAX_TOLD, GateRunner
 from activities.sandbox import found

@@ -7,7 +7,8 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.contract import GateDone, RunGate
-from activities.declared import CommandGate, Workspace
+from activities.declared import Workspace
+from activities.declared_gates import CommandGate
 from activities.run_gate import GateRunner
 from activities.sandbox import found
 from activities.workspace import Workspaces

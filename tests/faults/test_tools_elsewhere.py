@@ -12,6 +12,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
+from activities.tool_calls import arguments_digest
 from tests.faults.conftest import TEXT, Stage, eventually, records
 
 AGENT = {"models": ["openai:gpt-5"], "tools": ["refund", "ask_person"]}
@@ -189,3 +190,25 @@ async def test_a_question_that_cannot_be_put_goes_back_to_the_model(shop):
     run = await act.start(AGENT)
     assert (await run.result())["status"] == "completed"
     assert "arguments of ask_person" in told(act)
+
+
+async def test_a_call_that_a_person_changed_and_that_was_lost_is_asked_about_as_it_was_made(shop):
+    more = 'timeout_s = 1\napproval = "always"'
+    act, it = await shop(calls('{"order": 7}'), more=more, answers=["hang"])
+    async with open_shop(act, it):
+        run = await act.start(AGENT)
+        shown = await asked_for(run, "ApprovalNeeded")
+        await answer(run, shown, "edit", text='{"order": 70}')
+        lost = await asked_for(run, "OutcomeUnknown", 2)
+        assert lost["facts"]["arguments"] == arguments_digest('{"order":70}') != shown["facts"]["arguments"]
+        await answer(run, lost, "reply", text="done")
+        await run.result()
+    assert it.asked == [{"order": 70}]
+
+
+async def test_a_number_that_no_other_worker_could_read_is_told_to_the_model(shop):
+    act, it = await shop(calls('{"order": 1e400}'))
+    async with open_shop(act, it):
+        await (await act.start(AGENT)).result()
+    assert it.asked == []
+    assert "a number beyond all bounds" in told(act)

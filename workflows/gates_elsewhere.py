@@ -1,0 +1,101 @@
+"""Asks gates that are somebody's activities, or runs of a judge; what they say of the work goes into the store.
+
+An activity's input and verdict stand in history, as they must. Not here: which gates there are, or keeping a verdict
+(an activity of ours does).
+"""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictStr, TypeAdapter, ValidationError
+from temporalio import workflow
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    TimeoutError,  # noqa: A004 - Temporal's own word
+    TimeoutType,
+)
+
+from activities.contract import JUDGE_TASK, READ_ANSWER, Child, Elsewhere, KeepVerdict, Parent, ReadAnswer, RunGate
+from ledger.outcomes import Passed, Totals
+from workflows.carrying_out import IDEMPOTENT, PICKUP, decision_id, local
+from workflows.running_tools import Round
+
+MAX_ANSWER: Final = 65_536
+"""Bytes of an answer that another worker's gate gets; they stand in history."""
+
+MAX_REASON: Final = 2_000
+"""Characters of a failed activity's own words that are kept for people."""
+
+
+class _Told(BaseModel):
+    """What a gate of another worker answers, if it says more than true or false."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    passed: StrictBool
+    output: StrictStr = ""
+
+
+_TOLD: TypeAdapter[bool | _Told] = TypeAdapter(StrictBool | _Told)
+
+
+async def asked_elsewhere(asked: RunGate, route: Elsewhere) -> Passed | KeepVerdict:
+    """Ask an activity of somebody's worker."""
+    if asked.answer is None:
+        raise TypeError("a gate elsewhere is asked about an answer")
+    answer = str(await local(READ_ANSWER, ReadAnswer(conversation=asked.answer, limit=MAX_ANSWER)))
+    try:
+        result: Any = await _called(asked, route, answer)
+        told = _TOLD.validate_python(result)
+    except ActivityError as error:
+        return KeepVerdict(asked=asked, broken=_reason(error, route))
+    except ValidationError:
+        expected = 'true, false or {"passed": true or false, "output": text}'
+        return KeepVerdict(asked=asked, broken=f"{route.activity} answered something else than {expected}")
+    if isinstance(told, bool):
+        told = _Told(passed=told)
+    return Passed() if told.passed else KeepVerdict(asked=asked, output=told.output)
+
+
+async def _called(asked: RunGate, route: Elsewhere, answer: str) -> Any:  # noqa: ANN401 - validated by the caller
+    return await workflow.execute_activity(
+        route.activity,
+        {"gate": asked.gate, "answer": answer},
+        activity_id=decision_id(f"gate.{asked.seq}", route.activity, asked.gate),
+        task_queue=route.task_queue,
+        schedule_to_start_timeout=PICKUP,
+        start_to_close_timeout=timedelta(seconds=route.timeout_s),
+        heartbeat_timeout=None if route.heartbeat_s is None else timedelta(seconds=route.heartbeat_s),
+        retry_policy=IDEMPOTENT,
+        cancellation_type=workflow.ActivityCancellationType.TRY_CANCEL,
+        summary=f"gate {asked.gate} · report {asked.seq}",
+    )
+
+
+def _reason(error: ActivityError, route: Elsewhere) -> str:
+    """Why the gate could not tell, for people."""
+    match error.cause:
+        case TimeoutError(type=TimeoutType.SCHEDULE_TO_START):
+            limit = PICKUP.total_seconds()
+            return f"no worker on task queue {route.task_queue} took {route.activity} within {limit:g} s"
+        case ApplicationError() as failure:
+            return f"{failure.type or 'error'}: {failure.message}"[:MAX_REASON]
+        case _:
+            return f"{route.activity} did not end within {route.timeout_s:g} s, or its worker was lost"
+
+
+async def judged(
+    about: Round, asked: RunGate, route: Child, spend_usd: float | None
+) -> tuple[KeepVerdict, Totals | None]:
+    """Let another agent judge, in a run of its own. One that gives no verdict is broken; what it used counts."""
+    order = asked.model_copy(update={"agent_ref": about.prepared.agent_ref, "stage": about.stage})
+    task = str(await local(JUDGE_TASK, order))
+    own = Parent(workflow_id=workflow.info().workflow_id, depth=about.prepared.plan.depth, spend_usd=spend_usd)
+    ended = await about.children.run(f"gate.{asked.seq}", route, task, own)
+    if isinstance(ended, str):
+        return KeepVerdict(asked=asked, broken=f"the judge failed: {ended}"), None
+    if ended.status == "completed":
+        return KeepVerdict(asked=asked, judgement=ended.conversation), ended.totals
+    why = f"{ended.by or 'somebody'} stopped the judge: {ended.why or 'no reason given'}"
+    return KeepVerdict(asked=asked, broken=why), ended.totals
