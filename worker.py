@@ -5,7 +5,6 @@ tests use `run_worker` with a client of theirs. Nothing else in the tree constru
 """
 
 import asyncio
-import gc
 import os
 import signal
 import sys
@@ -42,6 +41,7 @@ from activities.tool import Tool
 from activities.tool_unusable import ToolUnusable
 from activities.toolbox import open_tools
 from activities.tools_elsewhere import ElsewhereTools
+from activities.warming import settle_memory
 from activities.workspace import Workspaces
 from activities.workspace_command import WorkspaceCommands
 from ledger.classify import rows_with
@@ -183,16 +183,6 @@ async def sandbox_for(settings: Settings) -> Sandbox | None:
     except SandboxUnusable as unusable:
         raise CannotRun(str(unusable)) from None
     return sandbox
-
-
-def settle_memory() -> None:
-    """Take what is loaded by now out of the garbage collector's rounds.
-
-    It stays as long as the worker does, and walking through three vendors' SDKs again and again would stop the loop,
-    heartbeats included, for 0.1 to 0.4 s each time (`benchmarks/calls.py`).
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def build_workers(

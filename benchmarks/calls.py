@@ -28,11 +28,11 @@ from activities.contract import ModelCall, ModelReply
 from activities.declared import Provider
 from activities.messages import Call, serialise, tool_result, user_message
 from activities.tool_declaration import ToolDeclaration
+from activities.warming import settle_memory
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
 from ledger.target import Target
 from store import Store
-from worker import settle_memory
 
 APIS = ("openai-chat", "openai-responses", "anthropic-messages", "google")
 TICK_S = 0.005
