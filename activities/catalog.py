@@ -19,11 +19,14 @@ from ledger.conversation import digest
 
 READ_OUTPUT: Final = "read_output"
 
+QUICK_S: Final = 5
+"""A function that may run twice, and has at most these seconds, runs beside the workflow, whose task has 10."""
+
 BUILT_IN: Final[Mapping[str, Here]] = MappingProxyType(
     {
         **{name: Here(in_workspace=tool.in_workspace) for name, tool in TOOLS.items()},
-        ASK_PERSON: Here(),
-        READ_OUTPUT: Here(),
+        ASK_PERSON: Here(local=True),
+        READ_OUTPUT: Here(local=True),
     }
 )
 """What every agent may name, and where its calls go."""
@@ -49,7 +52,8 @@ def _route(tool: DeclaredTool, declared: Declared) -> Route:
                 heartbeat_s=tool.heartbeat_s,
             )
         case FunctionTool():
-            return _here(tool)
+            quick = tool.idempotent and tool.timeout_s <= QUICK_S
+            return _here(tool).model_copy(update={"local": quick})
         case CommandTool():
             return _here(tool).model_copy(update={"in_workspace": True})
         case AgentTool():

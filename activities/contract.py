@@ -52,6 +52,8 @@ class Here(Frozen):
     in_workspace: bool = False
     idempotent: bool = True
     timeout_s: float = 600
+    local: bool = False
+    """So cheap, and harmless to repeat, that it runs beside the workflow: one event instead of six."""
 
 
 class Elsewhere(Frozen):

@@ -22,7 +22,7 @@ from ledger.answers import Reject, Reply
 from ledger.conversation import Conversation
 from ledger.decisions import RunTools
 from ledger.outcomes import ToolOutcome, ToolRequest, ToolsRan, Totals
-from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, ONCE, PICKUP, decision_id
+from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, ONCE, PICKUP, decision_id, local
 from workflows.children import Children, run_subagent
 from workflows.tools_elsewhere import run_elsewhere
 
@@ -74,7 +74,7 @@ async def _done(
     about: Round, order: RunTool, spend_usd: float | None
 ) -> tuple[ToolDone | Literal["lost", "no_workspace"], Totals | None]:
     spoken = isinstance(order.call.said, Reject | Reply)
-    match Here() if spoken else about.prepared.routes.get(order.call.name, IN_WORKSPACE):
+    match Here(local=True) if spoken else about.prepared.routes.get(order.call.name, IN_WORKSPACE):
         case Here() as route:
             return await _here(about.prepared, order, route, about.turn), None
         case Elsewhere() as route:
@@ -91,6 +91,8 @@ async def _here(
     prepared: Prepared, order: RunTool, route: Here, turn: int
 ) -> ToolDone | Literal["lost", "no_workspace"]:
     """A call on one of our workers. Temporal tries again only what may run twice; else its result is looked for."""
+    if route.local:
+        return ToolDone.read(await local(RUN_TOOL, order.written()), order.answer)
     retry = IDEMPOTENT if route.idempotent else ONCE
     try:
         return await _execute(prepared, order, route, turn, retry)

@@ -19,6 +19,9 @@ MAX_DETAILS = 4_000
 SPEND_EVERY_TURNS = 10
 """EndstopSpendUsd is upserted at most this often (DESIGN section 5)."""
 
+LISTED_FROM_S = 90
+"""Waits up to this are no `waiting` in listings: longer than any retry's by default (60 s and its jitter)."""
+
 
 class Display:
     """Shows a run in the Web UI and in listings, on change only and only by search attributes that exist."""
@@ -32,7 +35,7 @@ class Display:
         """Set Current Details, and upsert the attributes that changed."""
         workflow.set_current_details(details(status, asked))
         wanted = {
-            ATTRIBUTE_STATUS: status.status,
+            ATTRIBUTE_STATUS: _listed(status),
             ATTRIBUTE_INTERVENTION: status.intervention,
             ATTRIBUTE_MODEL: status.target,
         }
@@ -51,6 +54,12 @@ class Display:
         ended = status.status in ("completed", "stopped", "cancelled")
         due = ended or status.turn >= self._spend_shown_at + SPEND_EVERY_TURNS
         return ATTRIBUTE_SPEND in self._exist and status.cost_usd > 0 and due
+
+
+def _listed(status: Status) -> RunStatus:
+    """What listings tell. A short wait would cost two events more than the retry it belongs to."""
+    waits_s = (status.until or status.since) - status.since
+    return "running" if status.status == "waiting" and waits_s <= LISTED_FROM_S else status.status
 
 
 def run_status(decision: Decision | None) -> RunStatus:

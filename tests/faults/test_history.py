@@ -5,6 +5,7 @@ from pathlib import Path
 
 from temporalio.api.workflowservice.v1 import ListWorkflowExecutionsRequest
 
+from simulator.script import Script
 from tests.faults.conftest import ROOT, TEXT, eventually
 
 EXAMPLE = ROOT / "examples" / "fix-tests"
@@ -31,6 +32,41 @@ async def test_a_turn_of_one_call_and_one_tool_takes_at_most_three_kilobytes(sta
     size = sum(event.ByteSize() for event in history.events)
     assert size / result["turns"] <= 3_000
     assert len(history.events) / result["turns"] <= 14
+
+
+async def test_a_turn_whose_tool_is_quick_and_needs_no_workspace_takes_at_most_eight_events(stage, tmp_path):
+    (tmp_path / "clocks.py").write_text(
+        '''def look(place: str) -> str:\n    """Say what is there."""\n    return place\n'''
+    )
+    tool = '[tools.look]\nfunction = "clocks:look"\nidempotent = true\ntimeout_s = 5\n'
+    looks = [
+        {"kind": "tool_calls", "calls": [{"name": "look", "arguments": {"place": f"shelf {i}"}}]} for i in range(20)
+    ]
+    act = await stage({"models": {"gpt-5": [*looks, TEXT]}}, tool)
+    run = await act.start({"models": ["openai:gpt-5"], "tools": ["look"]})
+    result = await run.result()
+    assert (result["status"], result["turns"]) == ("completed", 21)
+    assert "shelf 19" in str(act.simulator.requests[-1].body)
+    events = (await run.fetch_history()).events
+    assert len(events) / result["turns"] <= 8
+    assert sum(event.ByteSize() for event in events) / result["turns"] <= 3_000
+
+
+async def test_a_retry_takes_at_most_seven_events_after_a_short_wait_and_twelve_after_a_long_one(stage):
+    def limited(seconds: int) -> dict[str, object]:
+        headers = {"retry-after": str(seconds)}
+        return {"kind": "raw", "status": 429, "headers": headers, "body": {"error": {"message": "slow down"}}}
+
+    async def events(*replies: dict[str, object]) -> int:
+        act.simulator.use(Script.parse({"models": {"gpt-5": [*replies, TEXT]}}))
+        run = await act.start({"models": ["openai:gpt-5"]})
+        assert (await run.result())["status"] == "completed"
+        return len((await run.fetch_history()).events)
+
+    act = await stage({"models": {"gpt-5": [TEXT]}})
+    plain = await events()
+    assert await events(limited(1)) - plain <= 7
+    assert await events(limited(6)) - plain <= 12
 
 
 async def test_neither_prompt_nor_answer_nor_error_nor_key_leaves_the_store(stage, tmp_path):  # FAULTS S1, A20
