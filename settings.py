@@ -10,8 +10,9 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
@@ -20,6 +21,7 @@ from activities.contract import TASK_QUEUE
 from activities.declared import Declared, Model, SandboxKind, Workspace
 from activities.declared_gates import DeclaredGate, JudgeGate
 from activities.declared_tools import AgentTool, DeclaredTool, McpServer
+from activities.deployment import Deployment
 from activities.endpoints import DEFAULTS, ProviderTable, provider_of
 from activities.spec import InvalidSpec, check_agent, read_agent
 from activities.toml_text import NotToml, read_toml
@@ -47,6 +49,8 @@ class Settings(Frozen):
     declared: Declared
     store_url: str
     task_queue: str = TASK_QUEUE
+    deployment: Deployment | None = None
+    """None: the worker takes any task, whichever release began the run."""
     source: Path | None = None
     """The file it was read from; None: the defaults."""
 
@@ -85,10 +89,25 @@ def _a_store(url: str) -> str:
     return url
 
 
+def _a_deployment(name: str) -> str:
+    """Temporal keeps "." and ":" for what stands between it and the build."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", name):
+        raise ValueError('a deployment\'s name is letters, digits, "_" and "-"')
+    return name
+
+
 class _StoreTable(Frozen):
     """`[store]`."""
 
     url: Annotated[str, AfterValidator(_a_store)] = DEFAULT_STORE
+
+
+class _WorkerTable(Frozen):
+    """`[worker]`."""
+
+    deployment: Annotated[str, AfterValidator(_a_deployment)] = ""
+    build_id: Annotated[str, Field(max_length=200)] = ""
+    versioning: Literal["auto_upgrade", "pinned"] = "auto_upgrade"
 
 
 class _AgentTable(Frozen):
@@ -112,6 +131,7 @@ class _File(Frozen):
     agents: dict[Name, _AgentTable] = Field(default_factory=dict)
     workspaces: dict[Name, Workspace] = Field(default_factory=dict)
     store: _StoreTable = _StoreTable()
+    worker: _WorkerTable = _WorkerTable()
     workspace_root: Path = Path(".endstop/workspaces")
     task_queue: Annotated[str, Field(min_length=1, max_length=200)] = TASK_QUEUE
     classify: Annotated[tuple[OwnRow, ...], AfterValidator(without_twins)] = ()
@@ -222,8 +242,26 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
         except InvalidSpec as problem:
             raise SettingsError(f"{source}: agents.{name}: {problem}") from None
     return Settings(
-        declared=declared, store_url=_placed(file.store.url, base), task_queue=file.task_queue, source=source
+        declared=declared,
+        store_url=_placed(file.store.url, base),
+        task_queue=file.task_queue,
+        deployment=_deployment(file.worker, environ),
+        source=source,
     )
+
+
+def _deployment(worker: _WorkerTable, environ: Mapping[str, str]) -> Deployment | None:
+    """By the file, else by what Temporal's worker controller sets; a build without a name is Endstop's version."""
+    name = worker.deployment or environ.get("TEMPORAL_DEPLOYMENT_NAME", "")
+    if not name:
+        return None
+    build_id = worker.build_id or environ.get("TEMPORAL_WORKER_BUILD_ID", "")
+    try:
+        return Deployment(name=name, build_id=build_id or version("endstop"), behavior=worker.versioning)
+    except PackageNotFoundError:
+        raise SettingsError(
+            "[worker] deployment: a checkout has no version; name its release by build_id or TEMPORAL_WORKER_BUILD_ID"
+        ) from None
 
 
 def _agent(file: Path) -> AgentSpec:

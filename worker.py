@@ -8,12 +8,12 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
@@ -31,6 +31,7 @@ from activities.journal import JournalWriter
 from activities.judging import Judging
 from activities.notes import NoteWriter
 from activities.own_gates import OwnGates, open_gates
+from activities.polling import polling
 from activities.prepare import Preparer, workspace_queue
 from activities.run_gate import GateRunner
 from activities.run_tool import ToolRunner
@@ -57,23 +58,10 @@ DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
 CONNECT: Final = timedelta(seconds=10)
 """An address that swallows packets answers nothing at all."""
 
-GRACE: Final = timedelta(seconds=30)
-"""What a stopping worker gives calls, tools and gates in flight to end by themselves."""
-
-HEARTBEAT: Final = timedelta(seconds=1.5)
-"""The SDK sends heartbeats no more often than this; the default would let a killed worker go unnoticed for long."""
-
-STICKY: Final = timedelta(seconds=2)
-"""How long a run waits for the worker that had it before any worker may take it (10 s by default)."""
-
-MAX_ACTIVITIES: Final = 200
-
 SETTLE_S: Final = 0.2
 """After closing, before the interpreter ends: Temporal's threads would now and then abort the process (2 of 25)."""
 
 _log = structlog.stdlib.get_logger()
-
-Activity = Callable[..., Any]
 
 
 class CannotRun(Exception):  # noqa: N818 - what the operator reads
@@ -113,7 +101,7 @@ async def run_worker(
     """
     stop = stop or asyncio.Event()
     async with assembled(settings, client) as (shared, local), shared, local:
-        _log.info("worker.ready", task_queue=shared.task_queue, workspace_queue=local.task_queue)
+        _log.info("worker.ready", task_queue=shared.task_queue, workspace_queue=local.task_queue, **_release(settings))
         if ready:
             ready.set()
         try:
@@ -122,6 +110,12 @@ async def run_worker(
             _log.info("worker.stopping")
             await asyncio.gather(shared.shutdown(), local.shutdown())
     await asyncio.sleep(SETTLE_S)
+
+
+def _release(settings: Settings) -> dict[str, str]:
+    """What the log says of a versioned worker, which gets nothing before its version is made the current one."""
+    release = settings.deployment
+    return {"deployment": release.name, "build_id": release.build_id} if release else {}
 
 
 @asynccontextmanager
@@ -217,22 +211,8 @@ def build_workers(
     outside = (elsewhere.read_arguments, elsewhere.keep_result, subagents.read_task, subagents.keep_answer)
     judged = (judging.judge_task, judging.keep_verdict)
     anywhere = (preparer.prepare, call_model.call_model, *kept, *outside, *judged)
-    shared = _worker(client, settings.task_queue, (*anywhere, *in_workspace), workflows=(AgentWorkflow,))
-    return shared, _worker(client, queue, in_workspace)
-
-
-def _worker(client: Client, queue: str, activities: Sequence[Activity], workflows: Sequence[type] = ()) -> Worker:
-    return Worker(
-        client,
-        task_queue=queue,
-        activities=activities,
-        workflows=workflows,
-        max_concurrent_activities=MAX_ACTIVITIES,
-        max_heartbeat_throttle_interval=HEARTBEAT,
-        default_heartbeat_throttle_interval=HEARTBEAT,
-        sticky_queue_schedule_to_start_timeout=STICKY,
-        graceful_shutdown_timeout=GRACE,
-    )
+    shared = polling(client, settings.task_queue, (*anywhere, *in_workspace), (AgentWorkflow,), settings.deployment)
+    return shared, polling(client, queue, in_workspace)  # no release: a workspace outlives the one that claimed it
 
 
 def main() -> int:

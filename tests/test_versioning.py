@@ -1,0 +1,113 @@
+"""A worker that is told its release takes the runs that Temporal's worker versioning sends to that release."""
+
+import pytest
+from temporalio.api.enums.v1 import RoutingConfigUpdateState
+from temporalio.api.workflowservice.v1 import (
+    DescribeWorkerDeploymentRequest,
+    SetWorkerDeploymentCurrentVersionRequest,
+)
+from temporalio.client import Client, WorkflowHandle
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.deployment import Deployment
+from settings import Settings, SettingsError, load_settings
+from simulator import Script, Simulator, Text, ToolCall, ToolCalls
+from tests.faults.conftest import eventually
+from tests.test_worker import settings_at, start, working
+from worker import connect
+
+
+def released(settings: Settings, build_id: str, behavior: str) -> Settings:
+    """The same worker as another release; the task queue's name is the test's own, and so is the deployment's."""
+    deployment = Deployment(name=settings.task_queue, build_id=build_id, behavior=behavior)
+    return settings.model_copy(update={"deployment": deployment})
+
+
+async def make_current(client: Client, settings: Settings) -> None:
+    """What `temporal worker deployment set-current-version` does, once the server has heard of the worker."""
+    release = settings.deployment
+    assert release
+    request = SetWorkerDeploymentCurrentVersionRequest(
+        namespace=client.namespace, deployment_name=release.name, build_id=release.build_id
+    )
+
+    async def made() -> bool:
+        try:
+            await client.workflow_service.set_worker_deployment_current_version(request)
+        except RPCError as error:
+            if error.status not in {RPCStatusCode.NOT_FOUND, RPCStatusCode.FAILED_PRECONDITION}:
+                raise
+            return False
+        return True
+
+    async def known_to_its_task_queues() -> bool:
+        asked = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=release.name)
+        told = (await client.workflow_service.describe_worker_deployment(asked)).worker_deployment_info
+        return told.routing_config_update_state == RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_COMPLETED
+
+    await eventually(made)
+    await eventually(known_to_its_task_queues)
+
+
+async def releases(run: WorkflowHandle) -> list[str]:
+    """The builds whose workers decided for the run, in order, each once."""
+    events = (await run.fetch_history()).events
+    done = [event.workflow_task_completed_event_attributes for event in events]
+    builds = [one.deployment_version.build_id for one in done if one.deployment_version.build_id]
+    return list(dict.fromkeys(builds))
+
+
+async def test_a_versioned_worker_runs_a_run_with_a_workspace_once_its_release_is_the_current_one(tmp_path, client):
+    read = ToolCalls(calls=(ToolCall(name="read_file", arguments={"path": "notes.txt"}),))
+    async with Simulator(Script(models={"m": (read, Text(text="It says hello."))})) as sim:
+        settings = released(settings_at(tmp_path, sim.url), "r1", "pinned")
+        async with working(settings, client):
+            run = await start(client, settings, workspace="notes", tools=["read_file"], gates=["kept"])
+            assert not sim.requests
+            await make_current(client, settings)
+            assert (await run.result())["status"] == "completed"
+    assert await releases(run) == ["r1"]
+
+
+@pytest.mark.parametrize(("behavior", "decided"), [("pinned", ["r1"]), ("auto_upgrade", ["r1", "r2"])])
+async def test_a_pinned_run_ends_on_the_release_it_began_with_and_any_other_moves_to_the_new_one(
+    tmp_path, client, temporal_server, behavior, decided
+):
+    other = await connect({"target_host": temporal_server})  # one client serves one worker of a task queue
+    held = Text(text="Hello.", held_until="told")
+    async with Simulator(Script(models={"m": (held,)})) as sim:
+        settings = settings_at(tmp_path, sim.url)
+        old, new = (released(settings, build, behavior) for build in ("r1", "r2"))
+        async with working(old, client), working(new, other):
+            await make_current(client, old)
+            run = await start(client, settings)
+            await sim.received(1)
+            await make_current(client, new)
+            sim.release("told")
+            assert (await run.result())["status"] == "completed"
+    assert await releases(run) == decided
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "expected"),
+    [
+        ("", {}, None),
+        ("", {"TEMPORAL_WORKER_BUILD_ID": "r1"}, None),
+        ('deployment = "e"\nbuild_id = "r1"', {"TEMPORAL_WORKER_BUILD_ID": "r2"}, ("e", "r1", "auto_upgrade")),
+        ('deployment = "e"\nversioning = "pinned"', {"TEMPORAL_WORKER_BUILD_ID": "r2"}, ("e", "r2", "pinned")),
+        ("", {"TEMPORAL_DEPLOYMENT_NAME": "k", "TEMPORAL_WORKER_BUILD_ID": "r3"}, ("k", "r3", "auto_upgrade")),
+    ],
+    ids=["off", "a build alone is not a deployment", "the file wins", "the build by variable", "all by variable"],
+)
+def test_a_release_is_named_by_the_file_or_by_the_variables_of_temporals_controller(tmp_path, text, environ, expected):
+    file = tmp_path / "endstop.toml"
+    file.write_text(f"[worker]\n{text}\n")
+    release = load_settings(file, environ).deployment
+    assert (release and (release.name, release.build_id, release.behavior)) == expected
+
+
+def test_a_deployments_name_that_temporal_would_refuse_is_refused_in_one_line(tmp_path):
+    file = tmp_path / "endstop.toml"
+    file.write_text('[worker]\ndeployment = "a.b"\n')
+    with pytest.raises(SettingsError, match=r"worker\.deployment: .*letters, digits"):
+        load_settings(file, {})
