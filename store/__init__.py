@@ -1,15 +1,23 @@
-"""What is kept outside Temporal: transcripts, contents, journals, runs, uploads and error details (SQL)."""
+"""What is kept outside Temporal: transcripts, contents, journals, runs, uploads, requests and error details (SQL)."""
 
-from store.errors import ContentMissing, ConversationBroken, StoreUnavailable
+from store.captures import Capture
+from store.chain import Message
+from store.errors import ContentMissing, ConversationBroken, ConversationRedacted, StoreUnavailable
 from store.messages import Appended, UnusedAnswer
+from store.removing import Removal, Removed
 from store.store import RegisteredRun, Store
 from store.uploads import Upload
 
 __all__ = [
     "Appended",
+    "Capture",
     "ContentMissing",
     "ConversationBroken",
+    "ConversationRedacted",
+    "Message",
     "RegisteredRun",
+    "Removal",
+    "Removed",
     "Store",
     "StoreUnavailable",
     "UnusedAnswer",

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ledger.conversation import Conversation, head_after
-from store.errors import ConversationBroken
+from store.errors import ConversationBroken, ConversationRedacted
 
 _RESULT = "tool:"
 
@@ -30,6 +30,8 @@ class Message(NamedTuple):
     key: str
     head: str
     body: bytes
+    removed: int | None = None
+    """Bytes of the body that was removed; None: it is here."""
 
 
 def place_after(conversation: Conversation, key: str) -> Place:
@@ -55,27 +57,37 @@ def ordinal_of(key: str) -> int | None:
     return int(key.removeprefix(_RESULT)) if key.startswith(_RESULT) else None
 
 
-def bodies(conversation: Conversation, known: Conversation, messages: Iterable[Message]) -> list[bytes]:
-    """The bodies that `conversation` has after its prefix `known`, in order, found by walking back from its head.
+def chain(conversation: Conversation, known: Conversation, messages: Iterable[Message]) -> list[Message]:
+    """The messages that `conversation` has after its prefix `known`, in order, found by walking back from its head.
 
     `messages` may hold rows of other branches; they are never reached. It holds every row of the chain from position
     `known.length - 1` on. A missing link, an altered body or a `known` that is no prefix raises `ConversationBroken`.
     """
     held = {message.head: message for message in messages}
     heads = {(message.position, message.previous_head, message.key): message.head for message in held.values()}
-    found: list[bytes] = []
+    found: list[Message] = []
     head = conversation.head
     for position in reversed(range(known.length, conversation.length)):
         message = held.get(head)
         if message is None or message.position != position:
             raise ConversationBroken(conversation.id, position, f"no message there has the head {head!r}")
-        if head_after(message.previous_head, message.key, message.body) != head:
+        if message.removed is None and head_after(message.previous_head, message.key, message.body) != head:
             raise ConversationBroken(conversation.id, position, "the message was altered after it was stored")
-        found.append(message.body)
+        found.append(message)
         head = _head_before(message, heads)
     if head != known.head:
         raise ConversationBroken(conversation.id, known.length, f"the chain before it does not end in {known.head!r}")
     return found[::-1]
+
+
+def bodies(conversation: Conversation, messages: Iterable[Message]) -> list[bytes]:
+    """The bodies of a chain's messages; one that was redacted raises `ConversationRedacted`."""
+    found = []
+    for message in messages:
+        if message.removed is not None:
+            raise ConversationRedacted(conversation.id, message.position)
+        found.append(message.body)
+    return found
 
 
 def _head_before(message: Message, heads: dict[tuple[int, str, str], str]) -> str:

@@ -30,3 +30,14 @@ class ConversationBroken(Exception):  # noqa: N818 - the state
         )
         self.conversation = conversation
         self.position = position
+
+
+class ConversationRedacted(ConversationBroken):
+    """A person had the conversation's messages removed. `position` is from 0."""
+
+    def __init__(self, conversation: str, position: int) -> None:
+        Exception.__init__(
+            self, f"conversation {conversation!r} was redacted: message {position} is not there any more"
+        )
+        self.conversation = conversation
+        self.position = position

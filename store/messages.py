@@ -8,7 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.conversation import Conversation, head_after
 from ledger.model import Frozen
-from store.chain import Message, Place, bodies, ordinal_of, result_key
+from store.chain import Message, Place, chain, ordinal_of, result_key
+from store.errors import ConversationRedacted
 from store.schema import insert_absent, messages, unused_answers
 
 
@@ -50,21 +51,24 @@ async def hold(connection: AsyncConnection, place: Place, body: bytes, attempt: 
 
 async def held(connection: AsyncConnection, place: Place) -> Appended | None:
     """What the store holds at a place."""
-    wanted = select(messages.c.head, messages.c.body, messages.c.attempt).where(_at(messages, place))
+    columns = messages.c
+    wanted = select(columns.head, columns.body, columns.attempt, columns.removed).where(_at(messages, place))
     row = (await connection.execute(wanted)).one_or_none()
+    if row is not None and row.removed is not None:
+        raise ConversationRedacted(place.conversation, place.position)
     return None if row is None else _appended(place, row.head, row.body, row.attempt, recovered=True)
 
 
-async def read_chain(connection: AsyncConnection, conversation: Conversation, known: Conversation) -> list[bytes]:
-    """The bodies of `conversation` after its prefix `known`, by one query."""
+async def read_chain(connection: AsyncConnection, conversation: Conversation, known: Conversation) -> list[Message]:
+    """The messages of `conversation` after its prefix `known`, by one query."""
     columns = messages.c
-    wanted = select(columns.position, columns.previous_head, columns.key, columns.head, columns.body).where(
+    wanted = select(*(columns[name] for name in Message._fields)).where(
         columns.conversation == conversation.id,
         columns.position >= known.length - 1,
         columns.position < conversation.length,
     )
     rows = await connection.execute(wanted)
-    return bodies(conversation, known, (Message(*row) for row in rows))
+    return chain(conversation, known, (Message(*row) for row in rows))
 
 
 async def latest(connection: AsyncConnection, conversation: str) -> Conversation | None:
@@ -87,9 +91,9 @@ async def latest(connection: AsyncConnection, conversation: str) -> Conversation
 
 
 async def unused(connection: AsyncConnection, conversation: str) -> list[UnusedAnswer]:
-    """What came too late, in the order in which it came."""
+    """What came too late and was not redacted, in the order in which it came."""
     columns = unused_answers.c
-    wanted = select(columns.position, columns.key, columns.attempt, columns.body)
+    wanted = select(columns.position, columns.key, columns.attempt, columns.body).where(columns.removed.is_(None))
     rows = await connection.execute(wanted.where(columns.conversation == conversation).order_by(columns.number))
     return [UnusedAnswer.model_validate(row) for row in rows.mappings()]
 

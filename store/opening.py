@@ -10,11 +10,12 @@ import sqlite3
 import tempfile
 from contextlib import AsyncExitStack, closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import URL, event, insert, inspect, make_url, select, text, update
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.schema import CreateColumn
 
 from store.errors import StoreUnavailable
 from store.schema import SCHEMA, SINCE, metadata, versions
@@ -26,7 +27,22 @@ CONNECTIONS = 2
 """Connections of a process to its SQLite file. One writes at a time anyway, and those that meet a lock sleep: with
 SQLAlchemy's fifteen, 50 appends at once took up to 0.7 s instead of 0.1 to 0.3. With one, readers wait for a writer."""
 
-_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
+CONNECTION: Final = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "prepare_threshold": None,
+}
+"""What the driver is told of a connection to PostgreSQL where the URL says nothing else: in seconds, save the
+`tcp_user_timeout`, in milliseconds. A server whose machine is gone without a word is noticed within about ten seconds;
+by the system's own defaults it takes two hours. None: no prepared statements, which a pooler between may not know."""
+
+_PSYCOPG = "postgresql+psycopg"
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": _PSYCOPG, "postgres": _PSYCOPG}
+_PACKAGES = {"psycopg": "'psycopg[binary]'"}
+_RUNS = "check that its server runs and lets this user in, or set [store] url in endstop.toml to another store"
 _EXPECTED = "set [store] url in endstop.toml to sqlite:///FOLDER/store.db or postgresql://USER@HOST/DATABASE"
 _SCHEMA_LOCK = 0x656E_6473_746F_70
 """Key of the advisory lock under which PostgreSQL's tables are made; any number that others do not use."""
@@ -35,7 +51,7 @@ _SCHEMA_LOCK = 0x656E_6473_746F_70
 async def open_engine(url: str) -> AsyncEngine:
     """An engine on the store at `url`; tables are made where there are none, under a lock."""
     target = _with_driver(url)
-    where = target.database or "" if _is_sqlite(target) else target.render_as_string(hide_password=True)
+    where = target.database or "" if _is_sqlite(target) else make_url(url).render_as_string(hide_password=True)
     async with AsyncExitStack() as undo:
         try:
             if _is_sqlite(target):
@@ -44,11 +60,13 @@ async def open_engine(url: str) -> AsyncEngine:
             undo.push_async_callback(engine.dispose)
             async with engine.connect() as connection:
                 await _ensure_tables(connection, where)
-        except ModuleNotFoundError as error:
-            reason = f"its driver {error.name!r} is not installed"
-            raise StoreUnavailable(where, reason, f"run: pip install {error.name}") from error
+        except ImportError as error:
+            name = error.name or "psycopg"  # which says nothing of itself where it is here and its libpq is not
+            reason = f"its driver {name!r} is not installed"
+            raise StoreUnavailable(where, reason, f"run: pip install {_PACKAGES.get(name, name)}") from error
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise StoreUnavailable(where, _reason(error), _EXPECTED) from error
+            remote = isinstance(error, OperationalError) and not _is_sqlite(target)
+            raise StoreUnavailable(where, _reason(error), _RUNS if remote else _EXPECTED) from error
         undo.pop_all()
     return engine
 
@@ -96,7 +114,9 @@ def _prepare_file(path: Path) -> None:
 def _engine(target: URL) -> AsyncEngine:
     """Without `hide_parameters` an SQL error would carry message bodies into logs and histories."""
     if not _is_sqlite(target):
-        return create_async_engine(target, hide_parameters=True, pool_pre_ping=True)
+        unsaid = {name: value for name, value in CONNECTION.items() if name not in target.query}
+        told = unsaid if target.drivername == _PSYCOPG else {}
+        return create_async_engine(target, hide_parameters=True, pool_pre_ping=True, connect_args=told)
     engine = create_async_engine(
         target, hide_parameters=True, connect_args={"timeout": BUSY_S}, pool_size=CONNECTIONS, max_overflow=0
     )
@@ -105,9 +125,13 @@ def _engine(target: URL) -> AsyncEngine:
 
 
 def _tell_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own connection type
-    """FULL: a commit outlives a loss of power too. The history names messages that must then still be here."""
+    """FULL: a commit outlives a loss of power too. The history names messages that must then still be here.
+
+    What is removed is overwritten with zeros; without that it would stay in the file's free space.
+    """
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA secure_delete=ON")
     cursor.close()
 
 
@@ -118,9 +142,21 @@ async def _ensure_tables(connection: AsyncConnection, where: str) -> None:
     await _lock_schema(connection)
     if (there := await _version(connection, where)) < SCHEMA:
         await connection.run_sync(metadata.create_all)
+        if there:
+            await _add_columns(connection, there)
         written = update(versions) if there else insert(versions)
         await connection.execute(written.values(version=SCHEMA))
     await connection.commit()
+
+
+async def _add_columns(connection: AsyncConnection, version: int) -> None:
+    """Give the tables of an earlier release the columns that they lack; all of those may be empty."""
+    for table in metadata.tables.values():
+        if table.info.get(SINCE, 1) <= version:
+            for column in table.columns:
+                if column.info.get(SINCE, 1) > version:
+                    added = CreateColumn(column).compile(dialect=connection.dialect)
+                    await connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {added}"))
 
 
 async def _version(connection: AsyncConnection, where: str) -> int:

@@ -1,7 +1,7 @@
-"""The tables, and the one kind of write they know: insert if absent. Nothing here updates or deletes a row.
+"""The tables, and the one kind of write that a run knows: insert if absent. Only `removing` updates or deletes a row.
 
-SQL stays neutral between SQLite and PostgreSQL. `at` is in unix seconds and for people only: order is by `number`,
-which grows with every insert, because clocks step.
+SQL stays neutral between SQLite and PostgreSQL. `at` is in unix seconds, for people and for expiry: order is by
+`number`, which grows with every insert, because clocks step.
 """
 
 import time
@@ -20,11 +20,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of these tables. A release adds what an older store lacks, and refuses one of a higher version."""
 
 SINCE = "since"
-"""Key of a table's `info`: the version that brought it; without it the first."""
+"""Key of a table's or a column's `info`: the version that brought it; without it the first."""
 
 metadata = MetaData()
 
@@ -36,6 +36,11 @@ def _number() -> Column[int]:
 
 def _at() -> Column[int]:
     return Column("at", BigInteger, nullable=False, default=lambda: int(time.time()))
+
+
+def _removed() -> Column[int]:
+    """How many bytes the body had that is not here any more; NULL: it is here. The body is then empty."""
+    return Column("removed", Integer, info={SINCE: 3})
 
 
 # Not a plain "schema_version": other programs have a table of that name.
@@ -61,6 +66,7 @@ messages = Table(
     Column("body", LargeBinary, nullable=False),
     Column("attempt", Text, nullable=False),
     _at(),
+    _removed(),
     # The place of a message: at most one body is ever used there, whoever comes first.
     UniqueConstraint("conversation", "position", "previous_head", "key"),
     UniqueConstraint("conversation", "head"),
@@ -78,6 +84,7 @@ unused_answers = Table(
     Column("body", LargeBinary, nullable=False),
     Column("attempt", Text, nullable=False),
     _at(),
+    _removed(),
     UniqueConstraint("conversation", "head", "attempt"),
 )
 
@@ -113,7 +120,41 @@ details = Table(
     # Bytes: what providers say may hold characters that PostgreSQL refuses in a text.
     Column("body", LargeBinary, nullable=False),
     _at(),
+    _removed(),
     UniqueConstraint("conversation", "attempt"),
+)
+
+captures = Table(
+    "captures",
+    metadata,
+    _number(),
+    Column("conversation", Text, nullable=False),
+    Column("attempt", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("status", Text, nullable=False),
+    # The body of the request as it left; empty once it is redacted or has expired.
+    Column("body", LargeBinary, nullable=False),
+    _at(),
+    # Not (conversation, attempt) alone: a run that was reset sends other requests under the same ids.
+    UniqueConstraint("conversation", "attempt", "digest"),
+    Index("ix_captures_status_at", "status", "at"),
+    info={SINCE: 3},
+)
+
+removals = Table(
+    "removals",
+    metadata,
+    _number(),
+    Column("conversation", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    # "" for the transcript.
+    Column("attempt", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    _at(),
+    Index("ix_removals_conversation", "conversation"),
+    info={SINCE: 3},
 )
 
 uploads = Table(

@@ -1,10 +1,10 @@
 """The store: what a run keeps outside Temporal, behind one class. Its statements are in the modules beside it.
 
 Everything is written once and under a name that follows from what it is, so that every call may be made again:
-what is there already is returned, and nothing is overwritten.
+what is there already is returned, and nothing is overwritten. Content goes again where a person or its age says so.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from sqlalchemy import Row, Select, Table, select
@@ -12,12 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ledger.conversation import Conversation, digest
 from ledger.model import Frozen
-from store import journals, messages, schema, uploads
+from store import captures, journals, messages, removing, schema, uploads
 from store.access import reading, writing
-from store.chain import place_after, place_of_result
+from store.captures import Capture
+from store.chain import Message, bodies, place_after, place_of_result
 from store.errors import ContentMissing
 from store.messages import Appended, UnusedAnswer
 from store.opening import open_engine
+from store.removing import Removal, Removed
 from store.schema import contents, details, insert_absent, runs
 from store.uploads import Upload
 
@@ -106,7 +108,13 @@ class Store:
 
     async def read_since(self, conversation: Conversation, known: Conversation) -> list[bytes]:
         """The messages after a prefix that the caller has; a `known` that is no prefix raises `ConversationBroken`."""
-        return await reading(self._engine, lambda connection: messages.read_chain(connection, conversation, known))
+        found = await reading(self._engine, lambda connection: messages.read_chain(connection, conversation, known))
+        return bodies(conversation, found)
+
+    async def read_kept(self, conversation: Conversation) -> list[Message]:
+        """The messages of this chain, in order, with what is left of those that were redacted: for people."""
+        start = Conversation(id=conversation.id)
+        return await reading(self._engine, lambda connection: messages.read_chain(connection, conversation, start))
 
     async def latest(self, conversation_id: str) -> Conversation | None:
         """Where a conversation stands as far as the store can tell, for when its workflow cannot be asked."""
@@ -140,10 +148,47 @@ class Store:
         await self._insert(details, conversation=conversation_id, attempt=attempt, body=body.encode(errors="replace"))
 
     async def get_details(self, conversation_id: str) -> dict[str, str]:
-        """Every detail of a run by its attempt's id, oldest first."""
+        """Every detail of a run by its attempt's id, oldest first; none that was removed."""
         wanted = select(details.c.attempt, details.c.body).where(details.c.conversation == conversation_id)
-        rows = await self._select(wanted.order_by(details.c.number))
+        rows = await self._select(wanted.where(details.c.removed.is_(None)).order_by(details.c.number))
         return {row.attempt: row.body.decode() for row in rows}
+
+    async def keep_request(self, conversation_id: str, attempt: str, body: bytes) -> None:
+        """Keep the body of a request as it left."""
+        await writing(self._engine, lambda connection: captures.keep(connection, conversation_id, attempt, body))
+
+    async def captured(self, conversation_id: str) -> list[Capture]:
+        """Every request of a run that was captured, without its body, oldest first."""
+        return await reading(self._engine, lambda connection: captures.listed(connection, conversation_id))
+
+    async def captured_body(self, conversation_id: str, attempt: str) -> bytes | None:
+        """What an attempt sent, byte for byte; None: it was never captured, or it is gone."""
+        return await reading(self._engine, lambda connection: captures.body_of(connection, conversation_id, attempt))
+
+    async def redact(self, conversation_id: str, attempt: str | None, *, by: str) -> Removed:
+        """Remove the captured requests and error details of a run, or of one attempt of it."""
+        return await writing(self._engine, lambda connection: removing.redact(connection, conversation_id, attempt, by))
+
+    async def redact_transcript(self, conversation_id: str, refs: Collection[str], *, by: str) -> Removed:
+        """Remove all content of a run that has ended; of the contents in `refs`, those that no other run names.
+
+        Whoever calls this knows that the run has ended: a run whose messages are gone cannot go on.
+        """
+        return await writing(
+            self._engine, lambda connection: removing.redact_transcript(connection, conversation_id, by, refs)
+        )
+
+    async def expire(self, before: int, *, by: str, limit: int) -> Removed:
+        """Remove requests and details that came before a time (unix seconds), the oldest, at most `limit` of each."""
+        return await writing(self._engine, lambda connection: removing.expire(connection, before, by, limit))
+
+    async def removals(self, conversation_id: str) -> list[Removal]:
+        """What was removed of a run, by whom and when, in order."""
+        return await reading(self._engine, lambda connection: removing.listed(connection, conversation_id))
+
+    async def scrub(self) -> bool:
+        """Bring what was removed out of the database's files too; False: others read there, try again later."""
+        return await removing.scrub(self._engine)
 
     async def find_upload(self, provider: str, digest: str) -> Upload | None:
         """Under which id a provider holds the content of this digest, if it was uploaded and not forgotten since."""

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from ledger.conversation import Conversation
 from store import Store, StoreUnavailable
 
 
@@ -175,22 +176,27 @@ async def test_another_programs_database_is_left_as_it_was(url, path):
 async def test_a_store_of_a_later_release_is_refused_and_left_alone(store, url, path):
     await store.close()
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE endstop_schema SET version = 3")
+        database.execute("UPDATE endstop_schema SET version = 4")
 
     said = await refusal(url)
 
-    assert "its schema is version 3, this release reads up to 2; upgrade endstop" in said
+    assert "its schema is version 4, this release reads up to 3; upgrade endstop" in said
     assert "\n" not in said
 
 
 def _as_the_first_release_left_it(path):
     with sqlite3.connect(path) as database:
-        database.execute("DROP TABLE uploads")
+        for table in ("uploads", "captures", "removals"):
+            database.execute(f"DROP TABLE {table}")
+        for table in ("messages", "unused_answers", "details"):
+            database.execute(f"ALTER TABLE {table} DROP COLUMN removed")
         database.execute("UPDATE endstop_schema SET version = 1")
 
 
 async def test_a_store_of_an_earlier_release_keeps_what_it_has_and_gets_what_it_lacks(store, url, path):
     ref = await store.put("task")
+    said = (await store.append(Conversation(id="run-1"), "task", b"said long ago")).conversation
+    await store.put_detail("run-1", "1.1.1", "slow down")
     await store.close()
     _as_the_first_release_left_it(path)
 
@@ -199,8 +205,12 @@ async def test_a_store_of_an_earlier_release_keeps_what_it_has_and_gets_what_it_
     await first.put_upload("openai", "d", "file-1", None)
     assert await second.get(ref) == b"task"
     assert (await second.find_upload("openai", "d")).file_id == "file-1"
+    assert await second.read(said) == [b"said long ago"]
+    assert await second.get_details("run-1") == {"1.1.1": "slow down"}
+    await first.redact_transcript("run-1", [], by="ann")
+    assert [message.removed for message in await second.read_kept(said)] == [13]
     with sqlite3.connect(path) as database:
-        assert database.execute("SELECT version FROM endstop_schema").fetchall() == [(2,)]
+        assert database.execute("SELECT version FROM endstop_schema").fetchall() == [(3,)]
     await first.close()
     await second.close()
 

@@ -1,0 +1,173 @@
+"""Taking content out of the store: by a person's word, or because it is old. Nothing else updates or deletes a row.
+
+A row stays, with what identifies it (position, key, digest, bytes, status); its body becomes empty, and `removals`
+tells who had that done, in the same transaction. What is removed is gone from the file once `scrub` was called.
+"""
+
+import time
+from collections.abc import Collection
+from typing import Final, Literal
+
+from sqlalchemy import ColumnElement, Table, delete, exists, func, insert, literal, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from ledger.model import Frozen
+from ledger.records import CaptureStatus
+from store.schema import captures, contents, details, journal, messages, removals, unused_answers
+
+GONE: Final = b""
+
+What = Literal["request", "detail", "transcript"]
+
+
+class Removal(Frozen):
+    """Something that is not here any more."""
+
+    what: What
+    attempt: str
+    """Id of the attempt; "" for the transcript."""
+    status: CaptureStatus
+    by: str
+    at: int
+    """Unix seconds."""
+
+
+class Removed(Frozen):
+    """What one call removed."""
+
+    requests: int = 0
+    details: int = 0
+    messages: int = 0
+    contents: int = 0
+
+    @property
+    def nothing(self) -> bool:
+        return self == Removed()
+
+
+async def redact(connection: AsyncConnection, conversation: str, attempt: str | None, by: str) -> Removed:
+    """Remove the captured requests and error details of a run, or of one attempt of it."""
+    requests = _retained(captures.c.conversation == conversation, captures.c.attempt, attempt)
+    failed = _told(details.c.conversation == conversation, details.c.attempt, attempt)
+    return Removed(
+        requests=await _forget_requests(connection, requests, CaptureStatus.REDACTED, by),
+        details=await _forget_details(connection, failed, CaptureStatus.REDACTED, by),
+    )
+
+
+async def redact_transcript(connection: AsyncConnection, conversation: str, by: str, refs: Collection[str]) -> Removed:
+    """Remove all content of a run: its messages, requests and details, and of the contents those that it alone names.
+
+    `refs` are the contents that the run was given or made.
+    """
+    note = {"conversation": conversation, "what": "transcript", "attempt": "", "status": "redacted", "by": by}
+    gone = 0
+    for table in (messages, unused_answers):
+        gone += await _empty(connection, table, table.c.conversation == conversation, table.c.removed.is_(None))
+    if gone:
+        await connection.execute(insert(removals).values(note))
+    beside = await redact(connection, conversation, None, by)
+    dropped = [await _drop(connection, ref, conversation) for ref in sorted(set(refs))]
+    return beside.model_copy(update={"messages": gone, "contents": sum(dropped)})
+
+
+async def expire(connection: AsyncConnection, before: int, by: str, limit: int) -> Removed:
+    """Remove the oldest requests and details that came before a time (unix seconds), at most `limit` of each."""
+    requests = captures.c.number.in_(
+        select(captures.c.number)
+        .where(captures.c.status == CaptureStatus.RETAINED, captures.c.at < before)
+        .order_by(captures.c.number)
+        .limit(limit)
+    )
+    failed = details.c.number.in_(
+        select(details.c.number)
+        .where(details.c.removed.is_(None), details.c.at < before)
+        .order_by(details.c.number)
+        .limit(limit)
+    )
+    return Removed(
+        requests=await _forget_requests(connection, requests, CaptureStatus.EXPIRED, by),
+        details=await _forget_details(connection, failed, CaptureStatus.EXPIRED, by),
+    )
+
+
+async def listed(connection: AsyncConnection, conversation: str) -> list[Removal]:
+    """What was removed of a run, in order."""
+    columns = (removals.c[name] for name in Removal.model_fields)
+    rows = await connection.execute(
+        select(*columns).where(removals.c.conversation == conversation).order_by(removals.c.number)
+    )
+    return [Removal.model_validate(row) for row in rows.mappings()]
+
+
+async def scrub(engine: AsyncEngine) -> bool:
+    """Bring what was removed out of the database's files. False: somebody still reads what was there before.
+
+    SQLite overwrites what is removed in its pages (`opening`), but the pages as they were stand in the -wal file until
+    that is emptied, which every reader's end allows. PostgreSQL does it in its own time, by autovacuum.
+    """
+    if engine.dialect.name != "sqlite":
+        return True
+    async with engine.connect() as connection:
+        await connection.execution_options(isolation_level="AUTOCOMMIT")
+        busy = (await connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))).one()[0]
+        return not busy
+
+
+def _retained(of_run: ColumnElement[bool], column: ColumnElement[str], attempt: str | None) -> ColumnElement[bool]:
+    mine = of_run if attempt is None else of_run & (column == attempt)
+    return mine & (captures.c.status == CaptureStatus.RETAINED)
+
+
+def _told(of_run: ColumnElement[bool], column: ColumnElement[str], attempt: str | None) -> ColumnElement[bool]:
+    mine = of_run if attempt is None else of_run & (column == attempt)
+    return mine & details.c.removed.is_(None)
+
+
+async def _forget_requests(
+    connection: AsyncConnection, which: ColumnElement[bool], status: CaptureStatus, by: str
+) -> int:
+    await _note(connection, captures, which, "request", status, by)
+    done = await connection.execute(update(captures).where(which).values(body=GONE, status=status))
+    return done.rowcount
+
+
+async def _forget_details(
+    connection: AsyncConnection, which: ColumnElement[bool], status: CaptureStatus, by: str
+) -> int:
+    await _note(connection, details, which, "detail", status, by)
+    return await _empty(connection, details, which)
+
+
+async def _note(
+    connection: AsyncConnection, table: Table, which: ColumnElement[bool], what: What, status: CaptureStatus, by: str
+) -> None:
+    """Tell of every row that goes, before it does: the transaction's first statement, so that it takes the lock."""
+    gone = select(
+        table.c.conversation,
+        literal(what),
+        table.c.attempt,
+        literal(str(status)),
+        literal(by),
+        literal(int(time.time())),
+    ).where(which)
+    names = ("conversation", "what", "attempt", "status", "by", "at")
+    await connection.execute(insert(removals).from_select(names, gone, include_defaults=False))
+
+
+async def _empty(connection: AsyncConnection, table: Table, *which: ColumnElement[bool]) -> int:
+    emptied = update(table).where(*which).values(removed=func.length(table.c.body), body=GONE)
+    return (await connection.execute(emptied)).rowcount
+
+
+async def _drop(connection: AsyncConnection, ref: str, conversation: str) -> int:
+    """Delete a content, unless another run's messages or journal name it."""
+    needle = ref.encode()
+    found = (
+        func.instr(messages.c.body, needle)
+        if connection.dialect.name == "sqlite"
+        else func.pg_catalog.position(messages.c.body, needle)
+    )
+    told = exists().where(messages.c.conversation != conversation, found > 0)
+    noted = exists().where(journal.c.conversation != conversation, journal.c.entry.contains(ref, autoescape=True))
+    return (await connection.execute(delete(contents).where(contents.c.ref == ref, ~told, ~noted))).rowcount
