@@ -5,58 +5,20 @@ Exit codes: 0 done, 1 refused or failed, 2 not usable as typed. Errors are one l
 stdout in JSON that stays as it is from release to release.
 """
 
-import asyncio
 import os
-import signal
 import sys
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from commands.connect import FLAGS, Where
+from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, run_to_end, setup_flags
 from commands.opening import Setup
 from commands.refusals import OneLineGroup, Refused
 
 GOES_ON = "no longer watching; the run goes on, `endstop watch {}` shows it"
-
-Command = Callable[..., int]
-
-SETTINGS_FLAG = click.option("--settings", type=Path, help="The operator's file; else ENDSTOP_CONFIG, ./endstop.toml.")
-OUTPUT_FLAG = click.option(
-    "--output", "-o", type=click.Choice(["text", "json"]), default="text", help="text is for people, json for programs."
-)
-
-
-def setup_flags(command: Command) -> Command:
-    """Give a command the flags of a `Setup`, which it receives as `setup`."""
-
-    @wraps(command)
-    def with_setup(*, settings: Path | None, output: str = "text", **flags: Any) -> int:  # noqa: ANN401 - click's values
-        where = Where(**{name: flags.pop(name) for name in Where.model_fields})
-        return command(setup=Setup(where=where, settings=settings, as_json=output == "json"), **flags)
-
-    for flag in reversed((*FLAGS, SETTINGS_FLAG)):
-        with_setup = flag(with_setup)
-    return with_setup
-
-
-def run_to_end(action: Coroutine[Any, Any, int | None], *, goes_on: str = "stopped by you") -> int:
-    """Run a command's coroutine and return its exit code. Ctrl-C and SIGTERM end it in good order, in one line."""
-    try:
-        return asyncio.run(_until_told(action)) or 0
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        raise Refused(goes_on) from None
-
-
-async def _until_told(action: Coroutine[Any, Any, int | None]) -> int | None:
-    task = asyncio.ensure_future(action)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await task
 
 
 def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own signature
