@@ -162,7 +162,7 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
     ("text", "line"),
     [
         ("[gatse.x]\ncommand = ['a']", 'FILE: gatse: unknown key, did you mean "gates"?'),
-        ("[gates.x]\ncomand = ['a']", 'FILE: gates.x.comand: unknown key, did you mean "command"? (and 1 more)'),
+        ("[gates.x]\ncommand = ['a']\ntimout_s = 1", 'FILE: gates.x.timout_s: unknown key, did you mean "timeout_s"?'),
         (
             "[gates.x]\nname = 'y'\ncommand = ['a']",
             'FILE: gates.x: unknown key "name"; the name is already in the table\'s heading',
@@ -190,7 +190,7 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
             'FILE: gates.x.readable[0]: a readable path is absolute, such as "/opt/jdk"',
         ),
         ("gates = 3", "FILE: gates: should be a table of keys and values"),
-        ("workspaces.a = 3", "FILE: workspaces.a: should be a table of keys and values"),
+        ("workspaces.a = 3", 'FILE: workspaces.a: a workspace is made of exactly one of "source", "git" and "archive"'),
         ("task_queue = 2020-01-01", "FILE: holds a date or a time; no setting is one, so put it into quotes"),
         (
             f"[store]\nurl = '{MARKER}'",

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictStr, TypeAdapter, ValidationError
 from temporalio import workflow
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import (
     ActivityError,
     ApplicationError,
@@ -18,7 +19,7 @@ from temporalio.exceptions import (
 
 from activities.contract import JUDGE_TASK, READ_ANSWER, Child, Elsewhere, KeepVerdict, Parent, ReadAnswer, RunGate
 from ledger.outcomes import Passed, Totals
-from workflows.carrying_out import IDEMPOTENT, PICKUP, decision_id, local
+from workflows.carrying_out import ONCE, PICKUP, decision_id, local
 from workflows.running_tools import Round
 
 MAX_ANSWER: Final = 65_536
@@ -36,6 +37,9 @@ class _Told(BaseModel):
     passed: StrictBool
     output: StrictStr = ""
 
+
+TWICE: Final = RetryPolicy(maximum_attempts=2, initial_interval=timedelta(seconds=1))
+"""A gate may be asked again, and is, once: its worker may have been restarted. Then a person learns of it."""
 
 _TOLD: TypeAdapter[bool | _Told] = TypeAdapter(StrictBool | _Told)
 
@@ -67,7 +71,7 @@ async def _called(asked: RunGate, route: Elsewhere, answer: str) -> Any:  # noqa
         schedule_to_start_timeout=PICKUP,
         start_to_close_timeout=timedelta(seconds=route.timeout_s),
         heartbeat_timeout=None if route.heartbeat_s is None else timedelta(seconds=route.heartbeat_s),
-        retry_policy=IDEMPOTENT,
+        retry_policy=TWICE if route.idempotent else ONCE,
         cancellation_type=workflow.ActivityCancellationType.TRY_CANCEL,
         summary=f"gate {asked.gate} · report {asked.seq}",
     )
@@ -82,7 +86,7 @@ def _reason(error: ActivityError, route: Elsewhere) -> str:
         case ApplicationError() as failure:
             return f"{failure.type or 'error'}: {failure.message}"[:MAX_REASON]
         case _:
-            return f"{route.activity} did not end within {route.timeout_s:g} s, or its worker was lost"
+            return f"{route.activity} did not end within {route.timeout_s:g} s, or its worker was lost, twice"
 
 
 async def judged(
