@@ -18,9 +18,10 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from activities.catalog import BUILT_IN, routes
 from activities.contract import TASK_QUEUE
-from activities.declared import Declared, Model, SandboxKind, Workspace
+from activities.declared import Declared, Model, SandboxKind
 from activities.declared_gates import DeclaredGate, JudgeGate
 from activities.declared_tools import AgentTool, DeclaredTool, McpServer
+from activities.declared_workspaces import DeclaredWorkspace
 from activities.deployment import Deployment
 from activities.endpoints import DEFAULTS, ProviderTable, provider_of
 from activities.spec import InvalidSpec, check_agent, read_agent
@@ -129,7 +130,7 @@ class _File(Frozen):
     tools: dict[Name, DeclaredTool] = Field(default_factory=dict)
     mcp: dict[Name, McpServer] = Field(default_factory=dict)
     agents: dict[Name, _AgentTable] = Field(default_factory=dict)
-    workspaces: dict[Name, Workspace] = Field(default_factory=dict)
+    workspaces: dict[Name, DeclaredWorkspace] = Field(default_factory=dict)
     store: _StoreTable = _StoreTable()
     worker: _WorkerTable = _WorkerTable()
     workspace_root: Path = Path(".endstop/workspaces")
@@ -232,7 +233,7 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
         tools=file.tools,
         mcp=file.mcp,
         agents={name: _agent(base / table.file) for name, table in file.agents.items()},
-        workspaces={name: Workspace(name=name, source=base / item.source) for name, item in file.workspaces.items()},
+        workspaces={name: workspace.placed(base) for name, workspace in file.workspaces.items()},
         workspace_root=base / file.workspace_root,
         rules=file.classify,
     )

@@ -122,7 +122,7 @@ def _release(settings: Settings) -> dict[str, str]:
 async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[Worker, Worker]]:
     """Workers that only need to be run; what they use is open, and is closed after them."""
     sandbox = await sandbox_for(settings)
-    workspaces = Workspaces(settings.declared.workspace_root, settings.declared.workspaces)
+    workspaces = Workspaces(settings.declared.workspace_root, settings.declared.workspaces, os.environ)
     store = await Store.open(settings.store_url)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from activities.declared_gates import DeclaredGate
 from activities.declared_tools import DeclaredTool, McpServer
+from activities.declared_workspaces import DeclaredWorkspace
 from ledger.agent import AgentSpec, Name
 from ledger.classifier_row import Row
 from ledger.model import Frozen
@@ -77,13 +78,6 @@ SandboxKind = Literal["bubblewrap", "none"]
 """What is around commands that run what a model wrote; without one they can do what the worker can."""
 
 
-class Workspace(Frozen):
-    """A folder that the operator allows runs to work in: each run gets its own copy of it."""
-
-    name: Name
-    source: Path
-
-
 class Declared(Frozen):
     """Everything the operator declared."""
 
@@ -92,7 +86,7 @@ class Declared(Frozen):
     gates: dict[str, DeclaredGate] = Field(default_factory=dict)
     sandbox: SandboxKind = "bubblewrap"
     """Around the commands of gates and tools."""
-    workspaces: dict[str, Workspace] = Field(default_factory=dict)
+    workspaces: dict[str, DeclaredWorkspace] = Field(default_factory=dict)
     workspace_root: Path = Path(".endstop/workspaces")
     """Where the copies live: `workspace_root / run / name`."""
     tools: dict[str, DeclaredTool] = Field(default_factory=dict)

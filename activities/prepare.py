@@ -88,14 +88,15 @@ class Preparer:
         depth = asked.parent.depth + 1 if asked.parent else 0
         gates = gate_routes(agent, self._declared, self._functions, depth)
         if agent.workspace is not None:
-            await asyncio.to_thread(self._workspaces.claim, asked.run, agent.workspace, self._protected(agent))
+            claim, protected = self._workspaces.claim, self._protected(agent)
+            await asyncio.to_thread(claim, asked.run, agent.workspace, protected, ref=agent.workspace_ref)
         files = await self._files(agent, asked.run)
         await self._store.register_run(asked.run, asked.workflow_id, agent.name)
         conversation = Conversation(id=asked.run)
         message = user_message(task, (files[name] for name in agent.stages[0].files))
         appended = await self._store.append(conversation, TASK_KEY, message)
         return Prepared(
-            plan=self._plan(agent, gates, depth),
+            plan=self._plan(asked.run, agent, gates, depth),
             conversation=appended.conversation,
             agent_ref=await self._store.put(canonical(agent)),
             files_ref=await self._store.put(MANIFEST.dump_json(tuple(files.values()))) if files else "",
@@ -154,7 +155,7 @@ class Preparer:
                 "starter and worker must use the same store ([store] url in endstop.toml)"
             ) from None
 
-    def _plan(self, agent: AgentSpec, gates: Mapping[str, Route], depth: int) -> Plan:
+    def _plan(self, run: str, agent: AgentSpec, gates: Mapping[str, Route], depth: int) -> Plan:
         return Plan(
             agent=agent.name,
             stages=tuple(
@@ -164,6 +165,7 @@ class Preparer:
             policy=agent.policy,
             context_tokens=self._windows(agent),
             workspace=agent.workspace or "",
+            revision=self._workspaces.revision(run, agent.workspace) if agent.workspace else "",
             worker=self._queue if agent.workspace else "",
             agents=self._subagents(agent),
             gates_outside=tuple(name for name, route in gates.items() if route != Here(in_workspace=True)),

@@ -7,7 +7,7 @@ of an agent or a task is ever shown, only names.
 
 import json
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import pydantic_core
 from pydantic import JsonValue, ValidationError
@@ -15,6 +15,7 @@ from pydantic import JsonValue, ValidationError
 from activities.contract import Here, Route
 from activities.declared import Declared
 from activities.declared_gates import CommandGate
+from activities.declared_workspaces import ArchiveWorkspace, DeclaredWorkspace, FolderWorkspace, GitWorkspace
 from activities.workspace_files import FileRefused, components
 from ledger.agent import AgentSpec, StageSpec
 from ledger.reading import Place, one_line, shown, suggestion
@@ -52,6 +53,8 @@ def check_agent(agent: AgentSpec, declared: Declared, tools: Mapping[str, Route]
     """
     if agent.workspace is not None:
         _known("workspace", agent.workspace, declared.workspaces, "agent")
+    if agent.workspace_ref is not None:
+        _check_ref(agent.workspace_ref, declared.workspaces[agent.workspace] if agent.workspace else None)
     for stage in agent.stages:
         _check_stage(stage, declared, tools)
         needs = _needs_workspace(stage, declared, tools)
@@ -93,6 +96,21 @@ def _decoded(content: bytes) -> Any:  # noqa: ANN401 - whatever the file holds
         return pydantic_core.from_json(content)
     except ValueError:
         raise InvalidSpec("agent: is not valid JSON") from None
+
+
+def _check_ref(ref: str, workspace: DeclaredWorkspace | None) -> None:
+    match workspace:
+        case GitWorkspace() if workspace.allows(ref):
+            return
+        case GitWorkspace(name=name, ref=own, refs=others):
+            allowed = ", ".join((own, *others))
+            raise InvalidSpec(f"agent: workspace_ref: workspace {name} does not allow {shown(ref)}; allowed: {allowed}")
+        case FolderWorkspace(name=name) | ArchiveWorkspace(name=name):
+            raise InvalidSpec(f"agent: workspace_ref: workspace {name} is not from git; leave workspace_ref out")
+        case None:
+            raise InvalidSpec("agent: workspace_ref: the agent names no workspace; set workspace")
+        case _:
+            assert_never(workspace)
 
 
 def _check_stage(stage: StageSpec, declared: Declared, tools: Mapping[str, Route]) -> None:

@@ -5,9 +5,10 @@ A plan holds identity and numbers only: instructions and task stay in the store.
 """
 
 import json
-from typing import Annotated, Any, Self
+import re
+from typing import Annotated, Any, Final, Self
 
-from pydantic import Field, JsonValue, ValidatorFunctionWrapHandler, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, ValidatorFunctionWrapHandler, field_validator, model_validator
 
 from ledger.model import Frozen
 from ledger.policy import Policy
@@ -16,6 +17,18 @@ from ledger.target import Target
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 FilePath = Annotated[str, Field(min_length=1, max_length=4_096)]
 """Path of a file below the agent's workspace."""
+_NO_REF: Final = re.compile(r"^[-/.]|[\s~^:?*\[\\]|\.\.|@\{|//|[/.]$|\.lock$")
+"""What git takes for an option, a range, a pattern or a place of its own (git-check-ref-format)."""
+
+
+def a_ref(name: str) -> str:
+    """Refuse what is no plain name of a branch, a tag or a commit."""
+    if not name.isprintable() or _NO_REF.search(name):
+        raise ValueError('should be a branch, a tag or a commit, such as "main" or "release-2"')
+    return name
+
+
+Ref = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(a_ref)]
 MAX_STAGES = 32
 MAX_FILES = 20
 """Files of one stage; vendors take 20 images and more in one request."""
@@ -78,6 +91,8 @@ class AgentSpec(Frozen):
     name: Name = "agent"
     workspace: Name | None = None
     """A workspace that the operator declared; needed by file tools and command gates."""
+    workspace_ref: Ref | None = None
+    """Branch, tag or commit of a workspace from git, where the operator allows another than the declared one."""
     policy: Policy = Policy()
     stages: Annotated[tuple[StageSpec, ...], Field(min_length=1, max_length=MAX_STAGES)]
 
@@ -118,6 +133,8 @@ class Plan(Frozen):
     """Known context windows by target; a target of unknown size is never called larger."""
     workspace: str = ""
     """Name of the claimed workspace; "" where the agent has none."""
+    revision: str = ""
+    """What it was made of: `git:COMMIT` or `sha256:DIGEST` of an archive; "" : a folder, as it was."""
     worker: str = ""
     """Task queue of the worker that holds it."""
     agents: tuple[str, ...] = ()

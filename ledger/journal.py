@@ -16,7 +16,7 @@ from ledger.records import READING, AttemptRecord, CaptureStatus, Count, Failove
 class RunRecord(Record):
     """The run began, moved to another stage, went on in a new execution, or ended."""
 
-    omit_when_empty = frozenset({"stage", "by", "why"})
+    omit_when_empty = frozenset({"stage", "by", "why", "revision"})
 
     type: Literal["run"] = "run"
     at: Count
@@ -24,6 +24,8 @@ class RunRecord(Record):
     stage: str = ""
     by: str = ""
     why: str = ""
+    revision: str = ""
+    """Of a run that began: what its workspace was made of (`git:COMMIT`, `sha256:DIGEST`); "" : a folder, or none."""
 
 
 class ToolCallRecord(Record):

@@ -37,7 +37,9 @@ def decide(ledger: Ledger, fact: Fact, moment: Moment) -> Step:
     """What follows a fact. A fact that does not belong to the decision under way changes nothing."""
     match fact:
         case Began():
-            return begin_stage(ledger, 0, (RunRecord(at=moment.at, what="began"),), moment)
+            return begin_stage(
+                ledger, 0, (RunRecord(at=moment.at, what="began", revision=moment.plan.revision),), moment
+            )
         case Trip():
             return _after_trip(ledger, fact, moment)
         case ToolsRan():

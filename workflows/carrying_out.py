@@ -51,6 +51,8 @@ ANSWERING_SLACK = timedelta(seconds=30)
 PICKUP = timedelta(seconds=60)
 """How long a tool or a gate waits for the worker that holds the workspace."""
 LOCAL_LIMIT = timedelta(seconds=30)
+PREPARE_LIMIT = timedelta(minutes=15)
+"""For the run's own copy of its workspace: git has ten minutes, a large folder takes what its disk takes."""
 ONCE = RetryPolicy(maximum_attempts=1)
 IDEMPOTENT = RetryPolicy(maximum_attempts=5, initial_interval=timedelta(seconds=1))
 
@@ -64,7 +66,7 @@ def decision_id(name: str, *decided: str) -> str:
 async def prepare(order: Prepare) -> Prepared:
     """Resolve agent and task. Raises the activity's non-retryable InvalidSpec as it is."""
     try:
-        return Prepared.model_validate(await local(PREPARE, order))
+        return Prepared.model_validate(await local(PREPARE, order, PREPARE_LIMIT))
     except ActivityError as error:
         if isinstance(error.cause, ApplicationError):
             raise ApplicationError(error.cause.message, type=error.cause.type, non_retryable=True) from None
@@ -128,12 +130,12 @@ async def call_model(
     return reply.trip, reply.conversation
 
 
-async def local(name: str, order: Frozen | dict[str, Any]) -> Any:  # noqa: ANN401 - validated by the caller
+async def local(name: str, order: Frozen | dict[str, Any], limit: timedelta = LOCAL_LIMIT) -> Any:  # noqa: ANN401 - validated by the caller
     """Cheap and idempotent work beside the workflow: one event instead of six, retried until it succeeds."""
     return await workflow.execute_local_activity(
         name,
         order.model_dump(mode="json") if isinstance(order, Frozen) else order,
-        start_to_close_timeout=LOCAL_LIMIT,
+        start_to_close_timeout=limit,
     )
 
 

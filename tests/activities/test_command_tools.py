@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from activities.command_tools import command_tool
-from activities.declared import Workspace
 from activities.declared_tools import CommandTool
+from activities.declared_workspaces import FolderWorkspace
 from activities.sandbox import found
 from activities.tool import Asked, ToolResult
 from activities.workspace import Workspaces
@@ -24,7 +24,7 @@ def workspaces(tmp_path):
     source.mkdir()
     (source / "app.py").write_text("x = 1\n")
     (source / "checks.py").write_text("y = 1\n")
-    return Workspaces(tmp_path / "root", {"app": Workspace(name="app", source=source)})
+    return Workspaces(tmp_path / "root", {"app": FolderWorkspace(name="app", source=source)})
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """`prepare` with a real store and real folders: what it resolves, and that it refuses in one line with nothing done."""
 
 import json
+import re
 import sqlite3
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.catalog import routes
 from activities.contract import Prepare, Prepared
-from activities.declared import Declared, Model, Provider, Workspace
+from activities.declared import Declared, Model, Provider
 from activities.declared_gates import CommandGate
+from activities.declared_workspaces import FolderWorkspace, GitWorkspace
 from activities.messages import files_of, user_message
 from activities.prepare import Preparer, workspace_queue
 from activities.spec import InvalidSpec, read_agent
@@ -51,7 +54,7 @@ def declared(tmp_path: Path) -> Declared:
         },
         models={"openai:gpt-5": Model(context_tokens=400_000), "openai:other": Model(context_tokens=5)},
         gates={"tests": CommandGate(name="tests", command=("true",))},
-        workspaces={"calc": Workspace(name="calc", source=source)},
+        workspaces={"calc": FolderWorkspace(name="calc", source=source)},
         workspace_root=tmp_path / "copies",
     )
 
@@ -173,7 +176,7 @@ async def test_only_context_windows_of_the_agents_own_targets_are_carried(prepar
 
 
 STAGE = "agent: stage main: "
-ALL_KEYS = "files, gates, instructions, limits, models, name, output, policy, stages, tools, workspace"
+ALL_KEYS = "files, gates, instructions, limits, models, name, output, policy, stages, tools, workspace, workspace_ref"
 NO_KEY = "the worker has no key; set the variable ANTHROPIC_API_KEY for anthropic:claude"
 NOT_THERE = "the worker's store has nothing under its reference; starter and worker must use the same store"
 NEEDS = "works in a workspace, and the agent names none; set workspace; there are: calc"
@@ -291,6 +294,26 @@ async def test_a_refused_run_leaves_nothing_behind(prepare, declared, tmp_path):
             t: database.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in ("contents", "messages", "runs")
         }
     assert counts == {"contents": 0, "messages": 0, "runs": 0}
+
+
+def committed(folder: Path) -> None:
+    """Make the folder a repository whose first commit is release-1, and whose second has no calc.py."""
+    ada = ("git", "-c", "user.name=ada", "-c", "user.email=ada@x")
+    for words in ("init -q", "add .", "commit -q -m one", "branch release-1", "rm -q calc.py", "commit -q -m two"):
+        subprocess.run([*ada, *words.split()], cwd=folder, check=True)
+
+
+async def test_a_workspace_from_git_is_at_the_ref_that_the_agent_names_and_history_names_the_commit(
+    prepare, declared, tmp_path
+):
+    committed(tmp_path / "project")
+    git = GitWorkspace(name="calc", git=(tmp_path / "project").as_uri(), refs=("release-*",))
+    declared.workspaces["calc"] = git
+    prepared = await prepare(AGENT | {"workspace": "calc", "workspace_ref": "release-1"})
+    assert (declared.workspace_root / "run-1" / "calc" / "calc.py").read_text() == "1\n"
+    assert re.fullmatch("git:[0-9a-f]{40}", prepared.plan.revision)
+    line = await refusal(prepare, AGENT | {"workspace": "calc", "workspace_ref": "main"})
+    assert line == "agent: workspace_ref: workspace calc does not allow main; allowed: HEAD, release-*"
 
 
 async def test_a_workspace_whose_folder_is_gone_is_refused_by_name(prepare, declared):

@@ -10,8 +10,8 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.builtin_tools import TOOLS
 from activities.contract import GateDone, RunGate
-from activities.declared import Workspace
 from activities.declared_gates import CommandGate
+from activities.declared_workspaces import FolderWorkspace
 from activities.protected import Protected
 from activities.run_gate import MAX_TOLD, GateRunner
 from activities.sandbox import found
@@ -121,7 +121,7 @@ async def store(tmp_path):
 
 @pytest.fixture
 def workspaces(tmp_path):
-    return Workspaces(tmp_path / "root", {"app": Workspace(name="app", source=make(tmp_path / "source"))})
+    return Workspaces(tmp_path / "root", {"app": FolderWorkspace(name="app", source=make(tmp_path / "source"))})
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.contract import GateDone, RunGate
-from activities.declared import Workspace
 from activities.declared_gates import CommandGate
+from activities.declared_workspaces import FolderWorkspace
 from activities.run_gate import GateRunner
 from activities.sandbox import found
 from activities.workspace import Workspaces
@@ -33,7 +33,7 @@ def workspaces(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
     (source / "test_app.py").write_text(BROKEN_TEST)
-    return Workspaces(tmp_path / "root", {"app": Workspace(name="app", source=source)})
+    return Workspaces(tmp_path / "root", {"app": FolderWorkspace(name="app", source=source)})
 
 
 @pytest.fixture(params=["in a sandbox", "without one"])

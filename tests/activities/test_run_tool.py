@@ -8,7 +8,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.builtin_tools import TOOLS
 from activities.contract import RunTool, ToolDone
-from activities.declared import Workspace
+from activities.declared_workspaces import FolderWorkspace
 from activities.messages import result_of, serialise, user_message
 from activities.run_tool import ToolRunner
 from activities.tool import Asked, Tool, ToolResult
@@ -36,7 +36,7 @@ def workspaces(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
     (source / "app.py").write_text("x = 1\n")
-    return Workspaces(tmp_path / "root", {"app": Workspace(name="app", source=source)})
+    return Workspaces(tmp_path / "root", {"app": FolderWorkspace(name="app", source=source)})
 
 
 @pytest.fixture

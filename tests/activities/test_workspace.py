@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from activities.declared import Workspace
+from activities.declared_workspaces import FolderWorkspace
 from activities.workspace import WorkspaceMissing, WorkspaceRefused, Workspaces
 
 RUN = "0197c3a2-run"
@@ -22,7 +22,7 @@ def source(tmp_path):
 
 @pytest.fixture
 def workspaces(tmp_path, source):
-    return Workspaces(tmp_path / "root", {"app": Workspace(name="app", source=source)})
+    return Workspaces(tmp_path / "root", {"app": FolderWorkspace(name="app", source=source)})
 
 
 def files_of(folder):
@@ -125,7 +125,7 @@ def test_a_pipe_in_the_source_is_refused_and_waited_for_by_nobody(workspaces, so
 def test_our_own_folders_are_never_copied_even_where_they_lie_in_the_source(source):
     (source / ".endstop").mkdir()
     (source / ".endstop" / "store.db").write_text("MARKER")
-    workspaces = Workspaces(source / "work", {"app": Workspace(name="app", source=source)})
+    workspaces = Workspaces(source / "work", {"app": FolderWorkspace(name="app", source=source)})
     copy = workspaces.claim(RUN, "app")
     assert files_of(copy) == {"src", "src/app.py", "run.sh"}
     assert files_of(workspaces.claim("next", "app")) == {"src", "src/app.py", "run.sh"}
