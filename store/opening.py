@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import URL, event, insert, inspect, make_url, select, text, update
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.schema import CreateColumn
 
@@ -65,7 +65,7 @@ async def open_engine(url: str) -> AsyncEngine:
             reason = f"its driver {name!r} is not installed"
             raise StoreUnavailable(where, reason, f"run: pip install {_PACKAGES.get(name, name)}") from error
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            remote = isinstance(error, OperationalError) and not _is_sqlite(target)
+            remote = isinstance(error, DBAPIError) and not _is_sqlite(target)
             raise StoreUnavailable(where, _reason(error), _RUNS if remote else _EXPECTED) from error
         undo.pop_all()
     return engine
@@ -183,5 +183,6 @@ async def _lock_schema(connection: AsyncConnection) -> None:
 
 def _reason(error: Exception) -> str:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    words = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
+    told = getattr(getattr(cause, "diag", None), "message_primary", None)  # without the statement that it quotes
+    words = cause.strerror if isinstance(cause, OSError) and cause.strerror else told or str(cause)
     return " ".join(words.split())

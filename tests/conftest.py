@@ -1,11 +1,12 @@
-"""A real Temporal development server, one for the whole session, and clients of it."""
+"""Real servers, one of each for the whole session: Temporal's, with clients of it, and PostgreSQL."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from temporalio.client import Client
 
 from commands.server import DevServer, free_port, running
+from tests import postgres as postgresql
 from workflows.payloads import data_converter
 
 
@@ -20,3 +21,10 @@ async def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
 @pytest.fixture
 async def client(temporal_server: str) -> Client:
     return await Client.connect(temporal_server, data_converter=data_converter)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[postgresql.Postgres]:
+    """Started by the first test that asks for it."""
+    with postgresql.running() as server:
+        yield server

@@ -27,7 +27,7 @@ def url(kind: str, request: pytest.FixtureRequest) -> str:
     """Where a store can be made; nothing is there yet."""
     if kind == "sqlite":
         return f"sqlite:///{request.getfixturevalue('path')}"
-    return request.getfixturevalue("postgres").database()
+    return request.getfixturevalue("postgres").schema()
 
 
 @pytest.fixture

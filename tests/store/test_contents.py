@@ -1,9 +1,7 @@
 """Contents by digest, runs by workflow id, error details by attempt; and what an SQL error gives away."""
 
-import sqlite3
-
 import pytest
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from ledger.conversation import Conversation, digest
 from store import ContentMissing
@@ -20,12 +18,11 @@ async def test_text_is_kept_as_utf_8(store):
     assert await store.get(await store.put("Größe")) == "Größe".encode()
 
 
-async def test_the_same_content_is_kept_once(store, path):
+async def test_the_same_content_is_kept_once(store, sql):
     refs = {await store.put("task"), await store.put("task"), await store.put(b"task")}
 
     assert len(refs) == 1
-    with sqlite3.connect(path) as database:
-        assert database.execute("SELECT count(*) FROM contents").fetchone() == (1,)
+    assert sql("SELECT count(*) FROM contents") == [(1,)]
 
 
 async def test_content_of_ten_megabytes_is_kept_whole(store):
@@ -39,10 +36,9 @@ async def test_a_reference_to_nothing_is_refused_by_its_name(store):
         await store.get("abc")
 
 
-async def test_altered_content_is_refused(store, path):
+async def test_altered_content_is_refused(store, sql):
     ref = await store.put("task")
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE contents SET body = x'00'")
+    sql("UPDATE contents SET body = :body", body=b"another")
 
     with pytest.raises(ContentMissing, match="was altered"):
         await store.get(ref)
@@ -75,10 +71,9 @@ async def test_a_detail_may_hold_any_character_and_a_broken_one_is_replaced(stor
     assert await store.get_details("run-1") == {"1.1.1": "zero \0, half ?, whole 🧭"}
 
 
-async def test_an_sql_error_tells_nothing_of_the_content(store, path):
-    with sqlite3.connect(path) as database:
-        for table in ("messages", "contents", "details", "journal"):
-            database.execute(f"DROP TABLE {table}")
+async def test_an_sql_error_tells_nothing_of_the_content(store, sql):
+    for table in ("messages", "contents", "details", "journal"):
+        sql(f"DROP TABLE {table}")
     marker = "marker-7f3a"
     calls = [
         store.append(Conversation(id="run-1"), "task", marker.encode()),
@@ -87,6 +82,6 @@ async def test_an_sql_error_tells_nothing_of_the_content(store, path):
         store.write_journal("run-1", [(1, {"text": marker})]),
     ]
     for call in calls:
-        with pytest.raises(OperationalError) as failed:
+        with pytest.raises(DBAPIError) as failed:
             await call
         assert marker not in str(failed.value)

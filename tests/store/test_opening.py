@@ -8,7 +8,6 @@ import threading
 
 import pytest
 
-from ledger.conversation import Conversation
 from store import Store, StoreUnavailable
 
 
@@ -142,7 +141,7 @@ async def test_a_file_that_is_no_store_is_refused_in_one_line_that_names_it(url,
     assert "\n" not in said
 
 
-async def test_a_folder_that_may_not_be_written_is_refused_in_one_line(url, tmp_path):
+async def test_a_folder_that_may_not_be_written_is_refused_in_one_line(url, path, tmp_path):
     tmp_path.chmod(0o500)
     user = os.geteuid()
     try:
@@ -156,12 +155,40 @@ async def test_a_folder_that_may_not_be_written_is_refused_in_one_line(url, tmp_
 
 
 async def test_a_driver_that_is_not_installed_is_named_with_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
 
     said = await refusal("postgresql://me:hunter2@host/endstop")
 
-    assert "its driver 'asyncpg' is not installed; run: pip install asyncpg" in said
+    assert "its driver 'psycopg' is not installed; run: pip install 'psycopg[binary]'" in said
     assert "hunter2" not in said
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        pytest.param("postgresql://me:hunter2@127.0.0.1:1/endstop", "Connection refused", id="nobody listens"),
+        pytest.param("postgresql://me:hunter2@127.0.0.1:PORT/postgres", 'role "me" does not exist', id="not let in"),
+        pytest.param("postgresql://endstop@127.0.0.1:PORT/nothing", 'database "nothing" does not', id="no database"),
+    ],
+)
+async def test_a_server_that_cannot_be_used_is_refused_in_one_line_that_names_it(postgres, url, reason):
+    url = url.replace("PORT", str(postgres.port))
+
+    said = await refusal(url)
+
+    assert said.startswith(f"cannot open the store {url.replace('hunter2', '***')}: ")
+    assert reason in said
+    assert said.endswith(
+        "check that its server runs and lets this user in, or set [store] url in endstop.toml to another store"
+    )
+    assert "\n" not in said
+
+
+async def test_a_user_who_may_make_no_tables_is_refused_in_one_line(postgres):
+    url = postgres.database()
+    postgres.tell("CREATE ROLE reader LOGIN")
+
+    assert "permission denied for schema public" in await refusal(url.replace("endstop@", "reader@"))
 
 
 async def test_another_programs_database_is_left_as_it_was(url, path):
@@ -171,57 +198,6 @@ async def test_another_programs_database_is_left_as_it_was(url, path):
     await refusal(url)
 
     assert path.read_bytes() == before
-
-
-async def test_a_store_of_a_later_release_is_refused_and_left_alone(store, url, path):
-    await store.close()
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE endstop_schema SET version = 4")
-
-    said = await refusal(url)
-
-    assert "its schema is version 4, this release reads up to 3; upgrade endstop" in said
-    assert "\n" not in said
-
-
-def _as_the_first_release_left_it(path):
-    with sqlite3.connect(path) as database:
-        for table in ("uploads", "captures", "removals"):
-            database.execute(f"DROP TABLE {table}")
-        for table in ("messages", "unused_answers", "details"):
-            database.execute(f"ALTER TABLE {table} DROP COLUMN removed")
-        database.execute("UPDATE endstop_schema SET version = 1")
-
-
-async def test_a_store_of_an_earlier_release_keeps_what_it_has_and_gets_what_it_lacks(store, url, path):
-    ref = await store.put("task")
-    said = (await store.append(Conversation(id="run-1"), "task", b"said long ago")).conversation
-    await store.put_detail("run-1", "1.1.1", "slow down")
-    await store.close()
-    _as_the_first_release_left_it(path)
-
-    first, second = await asyncio.gather(Store.open(url), Store.open(url))
-
-    await first.put_upload("openai", "d", "file-1", None)
-    assert await second.get(ref) == b"task"
-    assert (await second.find_upload("openai", "d")).file_id == "file-1"
-    assert await second.read(said) == [b"said long ago"]
-    assert await second.get_details("run-1") == {"1.1.1": "slow down"}
-    await first.redact_transcript("run-1", [], by="ann")
-    assert [message.removed for message in await second.read_kept(said)] == [13]
-    with sqlite3.connect(path) as database:
-        assert database.execute("SELECT version FROM endstop_schema").fetchall() == [(3,)]
-    await first.close()
-    await second.close()
-
-
-async def test_another_programs_table_is_not_taken_for_one_that_an_earlier_release_lacks(store, url, path):
-    await store.close()
-    _as_the_first_release_left_it(path)
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE uploads (id)")
-
-    assert "another program's table 'uploads' is in it" in await refusal(url)
 
 
 async def test_a_refused_store_leaves_no_connection_behind(url, path):

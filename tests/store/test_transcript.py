@@ -1,7 +1,6 @@
 """Messages are appended once, found again, and read back as exactly the chain that a reference names."""
 
 import itertools
-import sqlite3
 
 import pytest
 
@@ -210,14 +209,13 @@ async def test_a_reference_that_names_no_chain_is_refused_with_its_place(store, 
     ("damage", "position"),
     [
         pytest.param("DELETE FROM messages WHERE position = 1", 1, id="lost"),
-        pytest.param("UPDATE messages SET body = x'00' WHERE position = 1", 1, id="altered"),
+        pytest.param("UPDATE messages SET body = :body WHERE position = 1", 1, id="altered"),
         pytest.param("DELETE FROM messages WHERE position = 0", 0, id="its first is lost"),
     ],
 )
-async def test_a_lost_or_altered_message_is_noticed_never_skipped(store, path, damage, position):
+async def test_a_lost_or_altered_message_is_noticed_never_skipped(store, sql, damage, position):
     conversation = await conversation_of(store, b"task", b"answer", b"guidance")
-    with sqlite3.connect(path) as database:
-        database.execute(damage)
+    sql(damage, **({"body": b"another"} if ":body" in damage else {}))
 
     with pytest.raises(ConversationBroken) as refused:
         await store.read(conversation)
@@ -225,13 +223,12 @@ async def test_a_lost_or_altered_message_is_noticed_never_skipped(store, path, d
     assert refused.value.position == position
 
 
-async def test_only_what_is_new_is_read_after_a_known_prefix(store, path):
+async def test_only_what_is_new_is_read_after_a_known_prefix(store, sql):
     task = await conversation_of(store, b"task")
     answer = (await store.append(task, "request", b"answer")).conversation
     results = [(await store.append_result(answer, ordinal, b"result %d" % ordinal)).conversation for ordinal in (0, 1)]
     end = (await store.append(results[1], "guide", b"guidance")).conversation
-    with sqlite3.connect(path) as database:
-        database.execute("DELETE FROM messages WHERE position = 0")
+    sql("DELETE FROM messages WHERE position = 0")
 
     assert await store.read_since(end, answer) == [b"result 0", b"result 1", b"guidance"]
     assert await store.read_since(end, results[0]) == [b"result 1", b"guidance"]

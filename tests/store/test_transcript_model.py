@@ -1,14 +1,21 @@
 """The transcript against a model of it, what came first at each place: branches, repeats, parallel results."""
 
 import asyncio
-import tempfile
+import itertools
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
 
 from ledger.conversation import Conversation
 from store import Store
@@ -19,15 +26,18 @@ STORES = st.integers(0, 1)
 
 
 class Transcript(RuleBasedStateMachine):
-    """Two stores on one file, few runs, keys and bodies, so that places collide; chains made long ago are read too."""
+    """Two stores on one database; few runs, keys and bodies, so that places collide; old chains are read too."""
 
     conversations = Bundle("conversations")
+
+    def __init__(self, new_url):
+        super().__init__()
+        self._new_url = new_url
 
     @initialize(target=conversations)
     def begin(self):
         self._loop = asyncio.new_event_loop()
-        self._folder = tempfile.TemporaryDirectory()
-        url = f"sqlite:///{Path(self._folder.name) / 'store.db'}"
+        url = self._new_url()
         self._stores = [self._run(Store.open(url)), self._run(Store.open(url))]
         self._first: dict[tuple[Conversation, str], bytes] = {}
         self._chains: dict[Conversation, list[bytes]] = {}
@@ -82,8 +92,17 @@ class Transcript(RuleBasedStateMachine):
         for store in getattr(self, "_stores", []):
             self._run(store.close())
         self._loop.close()
-        self._folder.cleanup()
 
 
-TestTranscript = Transcript.TestCase
-TestTranscript.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
+@pytest.fixture
+def new_url(kind, tmp_path, request):
+    """Where a new store can be made, each time that it is called."""
+    if kind == "postgresql":
+        return request.getfixturevalue("postgres").schema
+    numbers = itertools.count()
+    return lambda: f"sqlite:///{tmp_path / str(next(numbers))}/store.db"
+
+
+def test_a_place_keeps_what_came_first_and_a_chain_reads_back_whatever_happens(new_url):
+    twenty = settings(max_examples=20, stateful_step_count=20, deadline=None)
+    run_state_machine_as_test(lambda: Transcript(new_url), settings=twenty)
