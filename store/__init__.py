@@ -2,7 +2,7 @@
 
 from store.captures import Capture
 from store.chain import Message
-from store.errors import ContentMissing, ConversationBroken, ConversationRedacted, StoreUnavailable
+from store.errors import ContentMissing, ConversationBroken, ConversationRedacted, StoreTroubled, StoreUnavailable
 from store.messages import Appended, UnusedAnswer
 from store.removing import Removal, Removed
 from store.store import RegisteredRun, Store
@@ -19,6 +19,7 @@ __all__ = [
     "Removal",
     "Removed",
     "Store",
+    "StoreTroubled",
     "StoreUnavailable",
     "UnusedAnswer",
     "Upload",

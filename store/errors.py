@@ -1,7 +1,6 @@
 """What the store raises when it is not usable or does not hold what a reference names; each text is one line.
 
-Trouble that passes (a lock held too long, a lost connection) is not here: it stays SQLAlchemy's `OperationalError`,
-and whoever called the activity retries by Temporal's own policy.
+A defect of ours (a table that is gone, a value that does not fit) is not here: it stays SQLAlchemy's own error.
 """
 
 
@@ -10,6 +9,15 @@ class StoreUnavailable(Exception):  # noqa: N818 - the state, as the command lin
 
     def __init__(self, where: str, reason: str, remedy: str) -> None:
         super().__init__(f"cannot open the store {where}: {reason}; {remedy}")
+
+
+class StoreTroubled(Exception):  # noqa: N818 - the state
+    """The store does not work now and may again. Whether it did what was asked is not known; it may be asked again."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the store does not work now: {reason}")
+        self.reason = reason
+        """As the database words it, without content."""
 
 
 class ContentMissing(Exception):  # noqa: N818 - the state

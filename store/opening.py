@@ -19,6 +19,7 @@ from sqlalchemy.schema import CreateColumn
 
 from store.errors import StoreUnavailable
 from store.schema import SCHEMA, SINCE, metadata, versions
+from store.trouble import words_of
 
 BUSY_S = 5.0
 """Seconds a statement waits for another writer's lock before it fails and is left to Temporal's retry."""
@@ -66,7 +67,7 @@ async def open_engine(url: str) -> AsyncEngine:
             raise StoreUnavailable(where, reason, f"run: pip install {_PACKAGES.get(name, name)}") from error
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             remote = isinstance(error, DBAPIError) and not _is_sqlite(target)
-            raise StoreUnavailable(where, _reason(error), _RUNS if remote else _EXPECTED) from error
+            raise StoreUnavailable(where, words_of(error), _RUNS if remote else _EXPECTED) from error
         undo.pop_all()
     return engine
 
@@ -179,10 +180,3 @@ async def _lock_schema(connection: AsyncConnection) -> None:
         await connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
         await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
-
-
-def _reason(error: Exception) -> str:
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    told = getattr(getattr(cause, "diag", None), "message_primary", None)  # without the statement that it quotes
-    words = cause.strerror if isinstance(cause, OSError) and cause.strerror else told or str(cause)
-    return " ".join(words.split())

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from ledger.conversation import Conversation, digest
 from ledger.model import Frozen
 from store import captures, journals, messages, removing, schema, uploads
-from store.access import reading, writing
+from store.access import patient, reading, writing
 from store.captures import Capture
 from store.chain import Message, bodies, place_after, place_of_result
 from store.errors import ContentMissing
@@ -45,12 +45,13 @@ class Store:
         self._engine = engine
 
     @classmethod
-    async def open(cls, url: str) -> Self:
+    async def open(cls, url: str, *, patience_s: float = 0) -> Self:
         """Open the store at `sqlite:///PATH` or `postgresql://…`, making it if it is not there.
 
-        Raises `StoreUnavailable`, whose text is one line for a person.
+        Raises `StoreUnavailable`, whose text is one line for a person. An open store that does not work is tried again
+        for `patience_s` seconds, then raises `StoreTroubled`.
         """
-        return cls(await open_engine(url))
+        return cls(patient(await open_engine(url), patience_s))
 
     async def close(self) -> None:
         await self._engine.dispose()
@@ -126,7 +127,8 @@ class Store:
 
     async def write_journal(self, conversation_id: str, entries: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
         """Write entries under their numbers, from 1, in order: all of them or none."""
-        await writing(self._engine, lambda connection: journals.write(connection, conversation_id, entries))
+        all_of_them = tuple(entries)  # they are read again where the store is tried again
+        await writing(self._engine, lambda connection: journals.write(connection, conversation_id, all_of_them))
 
     async def read_journal(
         self, conversation_id: str, after: int = 0, limit: int | None = None

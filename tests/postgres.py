@@ -61,7 +61,20 @@ class Postgres:
         cutting = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = %s"
         return int(self.tell(cutting, url.rpartition("/")[2])[0][0])
 
-    def tell(self, statement: str, *values: str) -> list[tuple]:
+    def waiting(self, url: str) -> list[int]:
+        """Backends that wait for a lock in a database of this server."""
+        asked = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND wait_event_type = 'Lock'"
+        return [pid for (pid,) in self.tell(asked, url.rpartition("/")[2])]
+
+    def kill(self, *backends: int) -> None:
+        """Kill connections in whatever they are doing."""
+        for pid in backends:
+            self.tell("SELECT pg_terminate_backend(%s)", pid)
+
+    def runs(self) -> bool:
+        return (self.folder / "data" / "postmaster.pid").exists()
+
+    def tell(self, statement: str, *values: str | int) -> list[tuple]:
         """Execute a statement beside all databases of tests."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             done = connection.execute(statement, values)
