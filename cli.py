@@ -115,6 +115,19 @@ def journal(*, setup: Setup, run: str, after: int) -> int:
 
 
 @main.command()
+@click.option("--since", help="Only what happened since: 7d, 12h, 30m, 2w ago, or a date such as 2026-11-01.")
+@click.option("--agent", help="Only the runs of the agent of this name.")
+@click.option("--output", "-o", "form", type=click.Choice(["text", "json", "csv"]), default="text")
+@click.option("--csv", "form", flag_value="csv", help="The same as -o csv: one row a number.")
+@SETTINGS_FLAG
+def stats(*, settings: Path | None, since: str | None, agent: str | None, form: Any) -> int:  # noqa: ANN401 - a choice
+    """Add up failures, waits, failovers, questions and costs across runs, from the store."""
+    from commands.stats import show_stats
+
+    return run_to_end(show_stats(settings, since, agent, form))
+
+
+@main.command()
 @click.argument("run", metavar="ID")
 @OUTPUT_FLAG
 @setup_flags

@@ -11,7 +11,7 @@ from commands.reasons import last_failures, told
 from commands.runs import Unfinished, View
 from commands.tables import plain, plain_line, table
 from commands.tallies import GateTally, TargetTally, TimeSpent, cost, ending, gates, targets, time_spent
-from commands.words import counted, dollars, narrate, place, seconds
+from commands.words import cost_line, counted, narrate, place, seconds
 from inbox.asked_call import AskedCall, offered
 from workflows.messages import Asked, Status
 
@@ -104,16 +104,7 @@ def why_so_long(view: View) -> str:
 def what_it_cost(view: View) -> list[str]:
     """One sentence: what the run cost, how much of it is a bound, and what has no known price; none if nothing did."""
     spent = cost(view.entries)
-    if spent is None:
-        return []
-    parts = [f"cost {'unknown' if spent.usd is None else dollars(spent.usd, estimated=spent.estimated > 0)}"]
-    if spent.estimated:
-        parts.append(
-            f"{dollars(spent.estimated_usd)} of it for {counted(spent.estimated, 'attempt')} that nobody counted"
-        )
-    if spent.unpriced:
-        parts.append(f"{counted(spent.unpriced, 'attempt')} at an unknown price")
-    return [", ".join(parts)]
+    return [cost_line(spent)] if spent else []
 
 
 def clock(at: float | None) -> str:

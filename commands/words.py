@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from commands.reasons import setting
+from commands.tallies import Cost
 from ledger.journal import (
     AnswerRecord,
     CaptureChanged,
@@ -179,6 +180,17 @@ def dollars(usd: float | None, *, estimated: bool = False) -> str:
         return "price unknown"
     digits = 6 if 0 < usd < SMALL_USD else 4
     return f"{'up to ' if estimated else ''}{usd:.{digits}f} USD"
+
+
+def cost_line(spent: Cost) -> str:
+    """What something cost, how much of it is a bound, and what has no known price."""
+    parts = [f"cost {'unknown' if spent.usd is None else dollars(spent.usd, estimated=spent.estimated > 0)}"]
+    if spent.estimated:
+        attempts = counted(spent.estimated, "attempt")
+        parts.append(f"{dollars(spent.estimated_usd)} of it for {attempts} that nobody counted")
+    if spent.unpriced:
+        parts.append(f"{counted(spent.unpriced, 'attempt')} at an unknown price")
+    return ", ".join(parts)
 
 
 def _failover(record: FailoverRecord) -> str:

@@ -6,13 +6,26 @@ An entry is JSON here; `ledger/journal.py` knows what it says and reads it lenie
 import json
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.conversation import digest
-from store.schema import insert_absent, journal
+from ledger.model import Frozen
+from store.schema import insert_absent, journal, runs
+
+AT_ONCE: Final = 1_000
+"""Entries of a long read that are in memory at once."""
+
+
+class Written(Frozen):
+    """An entry of some run's journal, as it was written."""
+
+    conversation: str
+    number: int
+    """Grows with every entry of the store."""
+    entry: dict[str, Any]
 
 
 async def write(
@@ -37,6 +50,22 @@ async def read(connection: AsyncConnection, conversation: str, after: int, limit
     rows = await connection.execute(wanted.order_by(journal.c.seq, journal.c.number).limit(None if floors else limit))
     current = ((row.seq, row.entry) for row in rows if row.number >= _floor(floors, row.seq))
     return [{**json.loads(entry), "seq": seq} for seq, entry in islice(current, limit)]
+
+
+async def since(connection: AsyncConnection, at: int, agent: str | None, last: Written | None) -> list[Written]:
+    """The next entries after `last` that came since a time in unix seconds, of every run or of an agent's runs.
+
+    Run by run, and of a run in the order in which they came. What a run wrote before it was reset is among them: that
+    happened too.
+    """
+    wanted = select(journal.c.conversation, journal.c.number, journal.c.entry).where(journal.c.at >= at)
+    if last is not None:
+        place = tuple_(journal.c.conversation, journal.c.number)
+        wanted = wanted.where(place > (last.conversation, last.number))
+    if agent is not None:
+        wanted = wanted.join(runs, runs.c.conversation == journal.c.conversation).where(runs.c.agent == agent)
+    rows = await connection.execute(wanted.order_by(journal.c.conversation, journal.c.number).limit(AT_ONCE))
+    return [Written(conversation=of, number=number, entry=json.loads(entry)) for of, number, entry in rows]
 
 
 async def _floors(connection: AsyncConnection, conversation: str) -> list[tuple[int, int]]:

@@ -4,7 +4,8 @@ Everything is written once and under a name that follows from what it is, so tha
 what is there already is returned, and nothing is overwritten. Content goes again where a person or its age says so.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 from sqlalchemy import Row, Select, Table, select
@@ -17,6 +18,7 @@ from store.access import patient, reading, writing
 from store.captures import Capture
 from store.chain import Message, bodies, place_after, place_of_result
 from store.errors import ContentMissing
+from store.journals import Written
 from store.messages import Appended, UnusedAnswer
 from store.opening import open_engine
 from store.removing import Removal, Removed
@@ -135,6 +137,16 @@ class Store:
     ) -> list[dict[str, Any]]:
         """The run's entries above `after`, in order, each with its `seq`; after a reset, those of the new branch."""
         return await reading(self._engine, lambda connection: journals.read(connection, conversation_id, after, limit))
+
+    async def journal_since(self, at: int, agent: str | None = None) -> AsyncIterator[Written]:
+        """The entries of all runs, or of an agent's, that came since a time in unix seconds, run by run.
+
+        Few are held at a time, however many there are; what comes meanwhile may be among them or not.
+        """
+        last: Written | None = None
+        while page := await reading(self._engine, partial(journals.since, at=at, agent=agent, last=last)):
+            for last in page:
+                yield last
 
     async def register_run(self, conversation_id: str, workflow_id: str, agent: str) -> None:
         await self._insert(runs, conversation=conversation_id, workflow_id=workflow_id, agent=agent)
