@@ -58,11 +58,12 @@ def dev(*, setup: Setup, script: Path | None, simulate: bool, ui_port: int | Non
 
 
 @main.command()
-def demo() -> int:
-    """A guided tour that ends by itself: failures, a failover, a repair cycle, a person's guidance."""
-    from commands.demo import tour
+@click.argument("name", required=False)
+def demo(*, name: str | None) -> int:
+    """A guided tour that ends by itself: failures, a failover, a repair cycle, guidance. With NAME: that example."""
+    from commands.demo import play, tour
 
-    return run_to_end(tour())
+    return run_to_end(tour() if name is None else play(name))
 
 
 @main.command()

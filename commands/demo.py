@@ -1,213 +1,133 @@
-# ruff: noqa: PLC0415 - `endstop --help` loads no Temporal SDK
-"""The guided tour: one whole run in a folder of its own, explained as it happens, that ends by itself.
+"""`endstop demo`: one whole run on a stage of its own, that ends by itself.
 
-Everything is real but the models: server, worker process, HTTP, SQL, pytest in a workspace. On a terminal the visitor
-types the guidance; elsewhere the tour answers itself. The run's files are `examples/fix-tests/`.
+Everything is real but the models: server, worker process, HTTP, SQL, pytest in a workspace. Without a name it is the
+guided tour, of `examples/fix-tests/`, explained as it happens; with one it is that example. On a terminal the visitor
+answers; elsewhere the demo does, with what the example's `person.toml` says.
 """
 
 import asyncio
-import importlib.util
-import os
-import shutil
+import shlex
 import sys
-import tempfile
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 import click
 
-from activities.declared import SandboxKind
-from activities.sandbox import SandboxUnusable, check, found
-from commands.answering import body_of, open_question, send_answer
-from commands.connect import Where
+from commands.examples import Example, example
 from commands.opening import Opened, Setup, opened
 from commands.reading import show_run
-from commands.refusals import Refused
-from commands.server import DevServer, free_port, running
+from commands.refusals import BadInput, Refused
+from commands.replying import Reply, answer_run
+from commands.runs import status_of
+from commands.stage import Stage, played
 from commands.starting import read_request, start
-from commands.tour_words import ASKED, GUIDANCE, WELCOME, Narrator
-from commands.watch import Watch
-from ledger.model import Frozen
+from commands.tour_words import ASKED, WELCOME, Narrator
+from commands.watch import Explain, Watch
 from workflows.replies import Said
 
-if TYPE_CHECKING:
-    from simulator.server import Simulator
-
-ROOT: Final = Path(__file__).parent.parent
-EXAMPLE: Final = ROOT / "examples" / "fix-tests"
-RUN: Final = "tour"
-SIMULATED_KEY: Final = "simulated"
+TOUR: Final = "fix-tests"
 PAUSE_S: Final = 2.0
 """Seconds to read a question where nobody can press Enter."""
 
-
-class Stage(Frozen):
-    """Where the tour plays."""
-
-    folder: Path
-    setup: Setup
-    server: DevServer
+Person = Callable[[Setup, str], Awaitable[None]]
+"""Answers what a run asks."""
 
 
 async def tour() -> int:
-    """Play the tour. The exit code: 0 the run completed."""
-    _check_parts()
-    folder = Path(tempfile.mkdtemp(prefix="endstop-demo-"))
-    code = 1
-    try:
-        code = await _play(folder)
-    finally:
-        if code:
-            click.echo(f"the logs of the tour are in {folder}", err=True)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-    return code
-
-
-def _check_parts() -> None:
-    """Refuse before anything starts where a part is not installed."""
-    if not EXAMPLE.is_dir():
-        raise Refused(f"the tour needs {EXAMPLE}, which is part of a checkout of Endstop")
-    if importlib.util.find_spec("pytest") is None:
-        raise Refused("the tour's gate runs pytest, which is not installed: pip install pytest")
-
-
-async def _play(folder: Path) -> int:
+    """Play the tour. The exit code: 0 the run completed or was stopped by its person."""
+    found = example(TOUR)
     click.echo(WELCOME + "\n")
-    async with AsyncExitStack() as stack:
-        stage = await _build(folder, stack)
-        worker = await stack.enter_async_context(_worker(stage))
-        things = await stack.enter_async_context(opened(stage.setup))
-        act = asyncio.ensure_future(_act(stage, things))
-        gone = asyncio.ensure_future(worker.wait())
-        await asyncio.wait({act, gone}, return_when=asyncio.FIRST_COMPLETED)
-        gone.cancel()
-        if not act.done():
-            act.cancel()
-            raise Refused(f"the tour's worker ended early: see {folder / 'worker.log'}")
-        return act.result()
+    return await played(found, "tour", _act(_guide(found.answers), Narrator().explain))
 
 
-async def _build(folder: Path, stack: AsyncExitStack) -> Stage:
-    """Set up the folder, the simulated models and the server."""
-    simulator = await stack.enter_async_context(_simulator(folder))
-    files = folder / "fix-tests"
-    shutil.copytree(EXAMPLE, files, ignore=shutil.ignore_patterns(".endstop", "__pycache__"))
-    settings = files / "endstop.toml"
-    settings.write_text(f'sandbox = "{await _sandbox()}"\n{_simulated(settings.read_text(), simulator.url)}')
-    server = DevServer(port=free_port(), ui_port=free_port(), log=folder / "temporal.log")
-    await stack.enter_async_context(running(server))
-    click.echo(f"Temporal server {server.address}, simulated models {simulator.url}; a worker is starting")
-    click.echo(f"Web UI           {server.ui}/namespaces/default/workflows/{RUN}")
-    where = Where(address=server.address, namespace="default", config_file=_no_profile(folder))
-    return Stage(folder=folder, setup=Setup(where=where, settings=settings), server=server)
+async def play(name: str) -> int:
+    """Play an example. The exit code as of the tour."""
+    found = example(name)
+    click.echo(f"{found.about}\n")
+    person = visitor if sys.stdin.isatty() else Scripted(found.answers)
+    return await played(found, name, _act(person))
 
 
-@asynccontextmanager
-async def _simulator(folder: Path) -> "AsyncIterator[Simulator]":
-    from simulator.script import Script
-    from simulator.server import Simulator
+def _act(person: Person, explain: Explain | None = None) -> Callable[[Stage], Awaitable[int]]:
+    """A whole play: the run, then the look back at it."""
 
-    async with Simulator(Script.load(EXAMPLE / "script.toml"), folder / "simulator.log") as simulator:
-        yield simulator
+    async def act(stage: Stage) -> int:
+        async with opened(stage.setup) as things:
+            code = await perform(stage.setup, things, stage.example, stage.run, person, explain)
+        await _look_back(stage)
+        return code
 
-
-async def _sandbox() -> SandboxKind:
-    """The tour's own choice, told in one line: a script may do without one, the code of a real model should not."""
-    try:
-        await check(found())
-    except SandboxUnusable:
-        click.echo(
-            'No bubblewrap works here: the tour, a script, runs its gate with sandbox = "none"; real models need it'
-        )
-        return "none"
-    click.echo("The gate runs in a sandbox, bubblewrap")
-    return "bubblewrap"
+    return act
 
 
-def _simulated(settings: str, url: str) -> str:
-    """The example's settings with the vendors' addresses replaced; nothing else changes."""
-    return settings.replace("https://api.openai.com", url).replace("https://api.anthropic.com", url)
+async def perform(
+    setup: Setup, things: Opened, example: Example, run: str, person: Person, explain: Explain | None = None
+) -> int:
+    """Start the example's run, watch it, have what it asks answered, watch it to its end.
 
-
-def _no_profile(folder: Path) -> Path:
-    """An empty configuration, so that the visitor's own profile is neither used nor touched."""
-    empty = folder / "temporal.toml"
-    empty.touch()
-    return empty
-
-
-@asynccontextmanager
-async def _worker(stage: Stage) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A worker as an operator would run it, with its log in the tour's folder."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TEMPORAL_")}
-    environment = ours | {
-        "TEMPORAL_ADDRESS": stage.server.address,
-        "TEMPORAL_CONFIG_FILE": str(stage.setup.where.config_file),
-        "ENDSTOP_CONFIG": str(stage.setup.settings),
-        "OPENAI_API_KEY": SIMULATED_KEY,
-        "ANTHROPIC_API_KEY": SIMULATED_KEY,
-    }
-    with (stage.folder / "worker.log").open("ab") as log:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(ROOT / "worker.py"),
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
-
-
-async def _act(stage: Stage, things: Opened) -> int:
-    """Start the run, watch it, answer its question, watch it to its end."""
-    files = stage.folder / "fix-tests"
-    request = read_request(stage.setup, files / "agent.toml", f"@{files / 'task.md'}", RUN)
+    The exit code: 0 where it ended in an answer or by its person's word, 1 where it failed.
+    """
+    request = read_request(setup, example.folder / "agent.toml", f"@{example.folder / 'task.md'}", run)
     click.echo("\n$ endstop start agent.toml --task @task.md --watch\n")
     await start(things, request)
-    watch = Watch(things.client, RUN, explain=Narrator().explain)
-    asked = await watch.until_asked()
-    if asked is not None:
+    watch = Watch(things.client, run, settings=setup.settings, explain=explain)
+    while await watch.until_asked() is not None:
+        await person(setup, run)
+    await watch.until_end()
+    status = await status_of(things.client.get_workflow_handle(run))
+    return 0 if status and status.status in {"completed", "stopped"} else 1
+
+
+class Scripted:
+    """A person who answers in this order, and has no other answer."""
+
+    def __init__(self, answers: tuple[Said, ...], pause_s: float = PAUSE_S) -> None:
+        self._left = list(answers)
+        self._pause_s = pause_s
+
+    async def __call__(self, setup: Setup, run: str) -> None:
+        """Show the command and give it. Refused: there is no answer left."""
+        if not self._left:
+            raise Refused(f"run {run!r} asks more than the example has answers for in its person.toml")
+        said = self._left.pop(0)
+        click.echo(f"Nobody can type here, so the demo does:\n\n$ endstop answer {run} {_typed(said)}\n")
+        await asyncio.sleep(self._pause_s)
+        await answer_run(setup, run, Reply(**said.model_dump()))
+
+
+def _typed(said: Said) -> str:
+    return shlex.join([said.label, *(word for name, value in said.given.items() for word in (f"--{name}", str(value)))])
+
+
+async def visitor(setup: Setup, run: str) -> None:
+    """The visitor at the terminal, asked again after an answer that cannot be taken."""
+    while True:
+        try:
+            return await answer_run(setup, run, Reply(), shown=True)
+        except (BadInput, Refused) as refusal:
+            click.echo(refusal.message)
+
+
+def _guide(answers: tuple[Said, ...]) -> Person:
+    """The tour's person: on a terminal the visitor may say it in other words."""
+
+    async def guide(setup: Setup, run: str) -> None:
         click.echo(f"{ASKED}\n")
-        await _answer(things, await _guidance())
-    code = await watch.until_end()
-    await _look_back(stage)
-    return code
+        if not sys.stdin.isatty():
+            return await Scripted(answers)(setup, run)
+        usual = answers[0].text
+        words = f"Tell the model something, or press Enter for:\n  {usual}"
+        prompt = asyncio.to_thread(click.prompt, words, default=usual, show_default=False, prompt_suffix="\n> ")
+        return await answer_run(setup, run, Reply(label="guide", text=await prompt))
 
-
-async def _guidance() -> str:
-    """The visitor's words on a terminal, the tour's own elsewhere."""
-    if sys.stdin.isatty():
-        words = f"Tell the model something, or press Enter for:\n  {GUIDANCE}"
-        typed: str = await asyncio.to_thread(
-            click.prompt, words, default=GUIDANCE, show_default=False, prompt_suffix="\n> "
-        )
-        return typed
-    click.echo(f'Nobody can type here, so the tour does:\n\n$ endstop answer {RUN} guide --text "{GUIDANCE}"\n')
-    await asyncio.sleep(PAUSE_S)
-    return GUIDANCE
-
-
-async def _answer(things: Opened, text: str) -> None:
-    asked = await open_question(things.client, RUN)
-    body = await body_of(Said(label="guide", text=text), things.store.put)
-    await send_answer(things.client, RUN, (asked.id, asked.digest), body)
+    return guide
 
 
 async def _look_back(stage: Stage) -> None:
-    click.echo(f"\n$ endstop show {RUN}\n")
-    await show_run(stage.setup, RUN)
+    click.echo(f"\n$ endstop show {stage.run}\n")
+    await show_run(stage.setup, stage.run)
     if sys.stdin.isatty():
         words = f"\nThe Web UI at {stage.server.ui} shows the same run, until you press Enter"
         await asyncio.to_thread(click.prompt, words, default="", show_default=False, prompt_suffix=" ")
-    click.echo("\nNow with your own models, in examples/fix-tests:")
+    click.echo(f"\nNow with your own models, in examples/{stage.example.name}:")
     click.echo("`endstop dev`, and in a second shell `endstop start agent.toml --task @task.md --watch`")

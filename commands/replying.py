@@ -46,8 +46,11 @@ class Reply(Frozen):
     digest: str | None = None
 
 
-async def answer_run(setup: Setup, run: str, reply: Reply) -> None:
-    """Answer the open intervention, or exactly the one that was named by id and digest."""
+async def answer_run(setup: Setup, run: str, reply: Reply, *, shown: bool = False) -> None:
+    """Answer the open intervention, or exactly the one that was named by id and digest.
+
+    Without a label a person at the terminal is asked, and sees the question first unless it was `shown` already.
+    """
     if (reply.intervention is None) != (reply.digest is None):
         raise BadInput("--intervention and --digest go together: `endstop show` tells both")
     if reply.label is None and not sys.stdin.isatty():
@@ -59,7 +62,9 @@ async def answer_run(setup: Setup, run: str, reply: Reply) -> None:
     async with opened(setup) as things:
         asked = await open_question(things.client, run)
         call = await _call(things, run, asked)
-        said = _said(run, asked, call, reply.model_copy(update={"text": text}))
+        if reply.label is None and not shown:
+            click.echo(plain(question(run, asked, call)))
+        said = _said(asked, call, reply.model_copy(update={"text": text}))
         check_label(said.label, asked, call)
         bound = (reply.intervention or asked.id, reply.digest or asked.digest)
         await send_answer(things.client, run, bound, await body_of(said, things.store.put))
@@ -73,11 +78,10 @@ async def _call(things: Opened, run: str, asked: Asked) -> AskedCall | None:
     return await call_of(handle, things.store, status, asked) if status else None
 
 
-def _said(run: str, asked: Asked, call: AskedCall | None, reply: Reply) -> Said:
+def _said(asked: Asked, call: AskedCall | None, reply: Reply) -> Said:
     given = reply.model_dump(include={*TAKES.values()} - {""})
     if reply.label is not None:
         return said_of(reply.label, given)
-    click.echo(plain(question(run, asked, call)))
     label = click.prompt("\nYour answer", type=click.Choice(offered(asked, call)))
     flag = TAKES.get(label, "")
     if flag and given[flag] is None:

@@ -11,10 +11,6 @@ The agent has to make the tests of a small project pass; its models will fail in
 ASKED = """\
 The run now waits for a person. It could wait for days: nothing polls, no call is made, no worker is held."""
 
-GUIDANCE = (
-    "Nobody may pay two cents more than another: give one extra cent each to as many people as there are cents left."
-)
-
 
 class Narrator:
     """Explains each kind of record once."""

@@ -1,0 +1,6 @@
+from working import working
+
+
+def test_work_can_begin():
+    with working():
+        pass
