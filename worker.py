@@ -25,6 +25,7 @@ from temporalio.worker import Worker
 from activities.answer import AnswerReader
 from activities.call_model import CallModel
 from activities.catalog import declarations, routes
+from activities.contract import STORE_S
 from activities.declared_gates import CommandGate
 from activities.declared_tools import CommandTool
 from activities.journal import JournalWriter
@@ -123,7 +124,7 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
     """Workers that only need to be run; what they use is open, and is closed after them."""
     sandbox = await sandbox_for(settings)
     workspaces = Workspaces(settings.declared.workspace_root, settings.declared.workspaces, os.environ)
-    store = await Store.open(settings.store_url)
+    store = await Store.open(settings.store_url, patience_s=STORE_S)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)
         opening = opened(settings, store, WorkspaceCommands(workspaces, sandbox))

@@ -24,6 +24,7 @@ from activities.evidence import cancelled, failure_of, no_key, no_provider, not_
 from activities.exchange import Exchange, Exchanges
 from activities.heartbeat import EVERY_S, heartbeats
 from activities.identity import answer_key, origin
+from activities.keeping import keep_answer, keep_detail
 from activities.kept import CallStore, Kept
 from activities.masking import masked
 from activities.messages import files_of
@@ -184,16 +185,7 @@ class CallModel:
         checked = check(message, _handling(request), attempt.tariff, request.output)
         if isinstance(checked, Useless):
             return await self._failed(attempt, checked.ended, checked.usage, checked.why)
-        return _answered(attempt, request, await self._stored(attempt, key, message), checked.usage)
-
-    async def _stored(self, attempt: Attempt, key: str, message: bytes) -> Kept:
-        """Store an answer that is paid for, cancelled or not, before the activity completes."""
-        call = attempt.call
-        storing = asyncio.ensure_future(self._store.append(call.conversation, key, message, call.attempt))
-        try:
-            return await asyncio.shield(storing)
-        except asyncio.CancelledError:
-            return await storing
+        return _answered(attempt, request, await keep_answer(self._store, attempt, key, message), checked.usage)
 
     async def _failed(
         self, attempt: Attempt, ended: Ended | None, usage: Usage | None = None, why: str = ""
@@ -212,7 +204,7 @@ class CallModel:
         key = provider.key.get_secret_value() if provider.key else ""
         said = f"{why}\n{exchange.body}" if why else exchange.body
         detail = masked(said, (key, *provider.headers.values()))[:MAX_DETAIL]
-        await self._store.put_detail(attempt.call.conversation.id, attempt.call.attempt, detail)
+        await keep_detail(self._store, attempt, detail)
 
 
 async def _asked(client: ModelClient, attempt: Attempt, request: Request) -> Came | NothingCame:
@@ -242,7 +234,8 @@ def _answered(attempt: Attempt, request: Request, held: Kept, paid: Usage | None
     checked = check(held.body, _handling(request), attempt.tariff, request.output)
     if isinstance(checked, Useless):
         raise ApplicationError("the store holds an answer that cannot be used", type="AnswerUnusable")
-    answered = checked.answered.model_copy(update={"recovered": held.attempt if held.recovered else ""})
+    own = attempt.exchange.sent and held.attempt == attempt.call.attempt  # stored, and the store's word of it was lost
+    answered = checked.answered.model_copy(update={"recovered": held.attempt if held.recovered and not own else ""})
     return ModelReply(trip=attempt.trip(answered, paid or checked.usage), conversation=held.conversation)
 
 

@@ -16,6 +16,9 @@ from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Usage, Verdict
 from ledger.records import Count
 from ledger.target import Target
 
+STORE_S = 60
+"""Seconds that an activity waits for a store in trouble before it tells so."""
+
 TASK_QUEUE = "endstop"
 WORKFLOW = "AgentWorkflow"
 

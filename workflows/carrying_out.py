@@ -25,6 +25,7 @@ from activities.contract import (
     CALL_MODEL,
     PREPARE,
     READ_ANSWER,
+    STORE_S,
     WRITE_JOURNAL,
     Append,
     ModelCall,
@@ -46,8 +47,9 @@ RECORD_VERSION = "1"
 """Version of the records; part of every activity's id, so that a replay notices a ledger that decides otherwise."""
 HEARTBEAT_TIMEOUT = timedelta(seconds=6)
 """Four missed heartbeats of 1.5 s."""
-ANSWERING_SLACK = timedelta(seconds=30)
-"""What an attempt may take beyond its own deadline before Temporal calls it off."""
+ANSWERING_SLACK = timedelta(seconds=30 + 3 * STORE_S)
+"""What an attempt may take beyond its own deadline before Temporal calls it off: it reads, stores its answer and may
+store its request, and waits each time for a store in trouble."""
 PICKUP = timedelta(seconds=60)
 """How long a tool or a gate waits for the worker that holds the workspace."""
 LOCAL_LIMIT = timedelta(seconds=30)
@@ -150,6 +152,8 @@ def _lost_trip(error: ActivityError, duration_ms: int) -> Trip:
             return _refused(FailureKind.TIMEOUT, "start_to_close", duration_ms, unknown=True, usage=_most(told))
         case CancelledError(details=told):
             return _refused(FailureKind.CANCELLED, "cancelled", duration_ms, unknown=True, usage=_most(told))
+        case ApplicationError(type="StoreTroubled", details=told) if not told:  # or it would tell what was sent
+            return _refused(FailureKind.NOT_SENT, "activity.StoreTroubled", duration_ms)
         case ApplicationError(type=kind, details=told):
             rule = f"activity.{kind}"[:64]
             return _refused(FailureKind.WORKER_LOST, rule, duration_ms, unknown=True, usage=_most(told))

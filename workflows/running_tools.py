@@ -17,7 +17,7 @@ from temporalio.exceptions import (
     TimeoutType,
 )
 
-from activities.contract import RUN_TOOL, Child, Elsewhere, Here, Parent, Prepared, RunTool, ToolDone
+from activities.contract import RUN_TOOL, STORE_S, Child, Elsewhere, Here, Parent, Prepared, RunTool, ToolDone
 from ledger.answers import Reject, Reply
 from ledger.conversation import Conversation
 from ledger.decisions import RunTools
@@ -26,8 +26,9 @@ from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, ONCE, PICKUP, 
 from workflows.children import Children, run_subagent
 from workflows.tools_elsewhere import run_elsewhere
 
-SLACK: Final = timedelta(seconds=30)
-"""What a call may take beyond the tool's own time limit before Temporal calls it off."""
+SLACK: Final = timedelta(seconds=30 + 2 * STORE_S)
+"""What a call may take beyond the tool's own time limit before Temporal calls it off: it may wait for a store in
+trouble twice, to read the call and to keep its result."""
 IN_WORKSPACE: Final = Here(in_workspace=True)
 
 
