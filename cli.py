@@ -106,13 +106,14 @@ def show(*, setup: Setup, run: str) -> int:
 @main.command()
 @click.argument("run", metavar="ID")
 @click.option("--after", type=click.IntRange(min=0), default=0, help="Only records after this sequence number.")
+@click.option("--details", is_flag=True, help="Also what providers said of failures, secrets masked, while it is kept.")
 @OUTPUT_FLAG
 @setup_flags
-def journal(*, setup: Setup, run: str, after: int) -> int:
+def journal(*, setup: Setup, run: str, after: int, details: bool) -> int:
     """Tell what happened in a run, one line a record."""
     from commands.reading import show_journal
 
-    return run_to_end(show_journal(setup, run, after))
+    return run_to_end(show_journal(setup, run, after, with_details=details))
 
 
 @main.command()
@@ -137,6 +138,20 @@ def transcript(*, setup: Setup, run: str) -> int:
     from commands.reading import show_transcript
 
     return run_to_end(show_transcript(setup, run))
+
+
+@main.command()
+@click.argument("run", metavar="[ID]", required=False)
+@click.option("--run-id", help="Only this execution of the run; else all that Temporal still has.")
+@click.option("--file", help="A history that `temporal workflow show --output json` printed; - is standard input.")
+@click.option("--all", "every", is_flag=True, help="Every run that is under way.")
+@OUTPUT_FLAG
+@setup_flags
+def replay(*, setup: Setup, run: str | None, run_id: str | None, file: str | None, every: bool) -> int:
+    """Tell whether a run could go on with the code that is installed here. Nothing is called and nothing changes."""
+    from commands.replay import replay as replay_runs
+
+    return run_to_end(replay_runs(setup, run, run_id, file, every=every))
 
 
 @main.command()

@@ -22,14 +22,15 @@ async def show_run(setup: Setup, run: str) -> None:
         click.echo(show(view))
 
 
-async def show_journal(setup: Setup, run: str, after: int) -> None:
-    """Print the journal's records after a sequence number."""
+async def show_journal(setup: Setup, run: str, after: int, *, with_details: bool) -> None:
+    """Print the journal's records after a sequence number, and with details what was said of failures."""
     async with opened(setup) as things:
         view = await look(things.client, things.store, run)
+        details = await things.store.get_details(view.conversation) if with_details else {}
     if setup.as_json:
-        print_json(_journal(view, after))
+        print_json(_journal(view, after) | ({"details": details} if with_details else {}))
         return
-    for line in journal_lines(view, after):
+    for line in journal_lines(view, after, details):
         click.echo(line)
     click.echo(why_so_long(view))
     for line in what_it_cost(view):

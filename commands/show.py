@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final
 
 from commands.answering import how_to_answer
@@ -13,6 +14,8 @@ from commands.tables import plain, plain_line, table
 from commands.tallies import GateTally, TargetTally, TimeSpent, cost, ending, gates, targets, time_spent
 from commands.words import cost_line, counted, narrate, place, seconds
 from inbox.asked_call import AskedCall, offered
+from ledger.journal import GateRecord, JournalRecord
+from ledger.records import AttemptRecord
 from workflows.messages import Asked, Status
 
 MAX_ARGUMENTS: Final = 8_000
@@ -86,14 +89,29 @@ def _arguments(run: str, call: AskedCall) -> Iterator[str]:
         yield f"  [{rest}: `endstop show {run} -o json` has them whole, `endstop transcript {run}` what led to them]"
 
 
-def journal_lines(view: View, after: int = 0) -> Iterator[str]:
-    """The journal in words, one line a record, those after a sequence number."""
-    at = {entry.seq: entry.record.at for entry in view.entries if hasattr(entry.record, "at")}
+def journal_lines(view: View, after: int = 0, details: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """The journal in words, one line a record, those after a sequence number; what there are details of is quoted."""
+    records = {entry.seq: entry.record for entry in view.entries}
     for seq, words in narrate(view.entries, view.aside):
-        if seq > after:
-            yield plain_line(f"{seq:>4}  {clock(at.get(seq))}  {words}")
+        if seq <= after:
+            continue
+        record = records.get(seq)
+        yield plain_line(f"{seq:>4}  {clock(getattr(record, 'at', None))}  {words}")
+        for line in details.get(_detail_key(record), "").splitlines():
+            yield plain_line(f"                | {line}")
     for one in view.unfinished:
         yield plain_line(f"   -  {clock(None)}  {unfinished_line(one)}")
+
+
+def _detail_key(record: JournalRecord | None) -> str:
+    """Under which name the store has what a provider or a gate's judge said."""
+    match record:
+        case AttemptRecord():
+            return record.id
+        case GateRecord():
+            return f"gate:{record.gate}:{record.report}"
+        case _:
+            return ""
 
 
 def why_so_long(view: View) -> str:
