@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from activities.catalog import BUILT_IN, routes
 from activities.contract import TASK_QUEUE
-from activities.declared import Declared, Model, SandboxKind
+from activities.declared import Capture, Declared, Model, SandboxKind
 from activities.declared_gates import DeclaredGate, JudgeGate
 from activities.declared_tools import AgentTool, DeclaredTool, McpServer
 from activities.declared_workspaces import DeclaredWorkspace
@@ -130,6 +130,7 @@ class _File(Frozen):
     tools: dict[Name, DeclaredTool] = Field(default_factory=dict)
     mcp: dict[Name, McpServer] = Field(default_factory=dict)
     agents: dict[Name, _AgentTable] = Field(default_factory=dict)
+    capture: Capture = Capture()
     workspaces: dict[Name, DeclaredWorkspace] = Field(default_factory=dict)
     store: _StoreTable = _StoreTable()
     worker: _WorkerTable = _WorkerTable()
@@ -235,6 +236,7 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
         agents={name: _agent(base / table.file) for name, table in file.agents.items()},
         workspaces={name: workspace.placed(base) for name, workspace in file.workspaces.items()},
         workspace_root=base / file.workspace_root,
+        capture=file.capture,
         rules=file.classify,
     )
     for name, agent in declared.agents.items():

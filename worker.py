@@ -28,6 +28,8 @@ from activities.catalog import declarations, routes
 from activities.contract import STORE_S
 from activities.declared_gates import CommandGate
 from activities.declared_tools import CommandTool
+from activities.expiring import Expirer
+from activities.expiry_schedule import keep_schedule
 from activities.journal import JournalWriter
 from activities.judging import Judging
 from activities.notes import NoteWriter
@@ -51,6 +53,7 @@ from logs import configure_logging, core_runtime
 from settings import Settings, SettingsError, load_settings
 from store import Store, StoreUnavailable
 from workflows.agent import AgentWorkflow
+from workflows.expiry import ExpiryWorkflow
 from workflows.payloads import data_converter
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
@@ -135,11 +138,13 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
             declarations(settings.declared, tools),
             models=settings.declared.models,
             rows=rows_with(settings.declared.rules),
+            capture=settings.declared.capture.allowed,
         )
         closing.push_async_callback(call_model.close)
         await call_model.warm()
         settle_memory()
         await ensure_search_attributes(client)
+        await keep_schedule(client, settings.task_queue, settings.declared.capture.days)
         yield build_workers(settings, client, store, call_model, tools, gates, workspaces, sandbox)
 
 
@@ -208,11 +213,13 @@ def build_workers(
     )
     known = declarations(declared, tools)
     kept = (NoteWriter(store).append, JournalWriter(store).write_journal, AnswerReader(store).read_answer)
+    aged = Expirer(store).expire
     elsewhere, subagents, judging = ElsewhereTools(store, known), Subagents(store, known), Judging(store)
     outside = (elsewhere.read_arguments, elsewhere.keep_result, subagents.read_task, subagents.keep_answer)
     judged = (judging.judge_task, judging.keep_verdict)
-    anywhere = (preparer.prepare, call_model.call_model, *kept, *outside, *judged)
-    shared = polling(client, settings.task_queue, (*anywhere, *in_workspace), (AgentWorkflow,), settings.deployment)
+    anywhere = (preparer.prepare, call_model.call_model, *kept, *outside, *judged, aged)
+    known_here = (AgentWorkflow, ExpiryWorkflow)
+    shared = polling(client, settings.task_queue, (*anywhere, *in_workspace), known_here, settings.deployment)
     return shared, polling(client, queue, in_workspace)  # no release: a workspace outlives the one that claimed it
 
 

@@ -32,6 +32,8 @@ class Attempt:
         self.exchange = Exchange(run=call.conversation.id, attempt=call.attempt)
         self.request: Request | None = None
         self.quote: Quote | None = None
+        self.capture = False
+        """Whether the agent asks that the request's body be kept."""
         self.quoted = asyncio.Event()
         """Set once it is known what the call may cost: a heartbeat has something to tell."""
         self.files = 0

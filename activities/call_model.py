@@ -17,6 +17,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities.answer_check import Useless, check
 from activities.attaching import Attacher
 from activities.attempt import Attempt
+from activities.capturing import Capturer
 from activities.client import ById, Came, Form, ModelClient, NothingCame, Request
 from activities.contract import CALL_MODEL, ModelCall, ModelReply
 from activities.declared import Model, Provider
@@ -63,6 +64,7 @@ class CallModel:
         *,
         models: Mapping[str, Model] | None = None,
         rows: Iterable[Row] = ROWS,
+        capture: bool = True,
         connect: Callable[[Provider], ModelClient] = _connect,
         beat_s: float = EVERY_S,
         clock: Callable[[], float] = time.monotonic,
@@ -79,6 +81,7 @@ class CallModel:
         self._now = now
         self._clients: dict[str, ModelClient] = {}
         self._attacher = Attacher(store, now)
+        self._capturer = Capturer(store, allowed=capture)
 
     async def warm(self) -> None:
         """Build the clients before polling starts: the first use of an SDK blocks the loop for a second or two."""
@@ -106,11 +109,11 @@ class CallModel:
                 if not attempt.exchange.sent:
                     raise
                 raise _ours(problem, attempt) from problem
-        return _small(reply)
+            return _small(await self._capturer.captured(reply, attempt))
 
     async def _carried_out(self, attempt: Attempt) -> ModelReply:
         call = attempt.call
-        request = await self._request(call)
+        request = await self._request(attempt)
         attempt.quoted_at(self._quote(call.target, request))
         await attempt.wait()
         key = answer_key(call.target, request)
@@ -142,9 +145,10 @@ class CallModel:
         tariff = Tariff(target=target, provider=provider, own=self._models.get(str(target), _ANY_MODEL))
         return quote(tariff, request, origin(provider, request) if provider else "")
 
-    async def _request(self, call: ModelCall) -> Request:
+    async def _request(self, attempt: Attempt) -> Request:
+        call = attempt.call
         agent = AgentSpec.model_validate_json(await self._store.get(call.agent_ref))
-        stage = agent.stages[call.stage]
+        stage, attempt.capture = agent.stages[call.stage], agent.policy.capture
         missing = [name for name in stage.tools if name not in self._tools]
         if missing:
             message = f"stage {stage.name}: this worker has no tool {missing[0]}; declare it here as on the others"

@@ -21,6 +21,7 @@ STORE_S = 60
 
 TASK_QUEUE = "endstop"
 WORKFLOW = "AgentWorkflow"
+EXPIRY_WORKFLOW = "ExpiryWorkflow"
 
 PREPARE = "prepare"
 CALL_MODEL = "call_model"
@@ -35,6 +36,7 @@ JUDGE_TASK = "judge_task"
 APPEND = "append"
 WRITE_JOURNAL = "write_journal"
 READ_ANSWER = "read_answer"
+EXPIRE = "expire"
 
 ATTRIBUTE_STATUS = "EndstopStatus"
 ATTRIBUTE_INTERVENTION = "EndstopIntervention"

@@ -78,6 +78,20 @@ SandboxKind = Literal["bubblewrap", "none"]
 """What is around commands that run what a model wrote; without one they can do what the worker can."""
 
 
+class Capture(Frozen):
+    """Whether exact requests may be kept, and for how long; what providers say of failures is kept as long."""
+
+    allowed: bool = True
+    """False: an agent that asks for it is refused."""
+    expires_days: Annotated[int, Field(ge=1, le=36_500)] | Literal["never"] = 30
+    """Days (of 24 hours) after which a body is removed; it goes within a day after that."""
+
+    @property
+    def days(self) -> int | None:
+        """None: never."""
+        return self.expires_days if isinstance(self.expires_days, int) else None
+
+
 class Declared(Frozen):
     """Everything the operator declared."""
 
@@ -93,5 +107,6 @@ class Declared(Frozen):
     mcp: dict[str, McpServer] = Field(default_factory=dict)
     agents: dict[str, AgentSpec] = Field(default_factory=dict)
     """Agents that runs may start: as sub-agents, and as judges."""
+    capture: Capture = Capture()
     rules: tuple[Row, ...] = ()
     """The operator's own rows of the classifier, which outrank ours."""

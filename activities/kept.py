@@ -39,7 +39,13 @@ class Uploads(Protocol):
     async def forget_upload(self, provider: str, digest: str) -> None: ...
 
 
-class CallStore(Contents, Details, Uploads, Protocol):
+class Requests(Protocol):
+    """Exact bodies of requests."""
+
+    async def keep_request(self, conversation_id: str, attempt: str, body: bytes) -> None: ...
+
+
+class CallStore(Contents, Details, Uploads, Requests, Protocol):
     """Reads a conversation, and finds or appends an answer."""
 
     async def read(self, conversation: Conversation) -> list[bytes]: ...

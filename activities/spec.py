@@ -51,6 +51,11 @@ def check_agent(agent: AgentSpec, declared: Declared, tools: Mapping[str, Route]
 
     `tools` are all that an agent may name here, the built-in ones included.
     """
+    if agent.policy.capture and not declared.capture.allowed:
+        raise InvalidSpec(
+            "agent: policy.capture: the operator does not allow requests to be captured; "
+            "leave it out, or set allowed = true under [capture] in endstop.toml"
+        )
     if agent.workspace is not None:
         _known("workspace", agent.workspace, declared.workspaces, "agent")
     if agent.workspace_ref is not None:

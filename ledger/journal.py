@@ -163,11 +163,16 @@ class EvidenceRecord(Record):
 
 
 class CaptureChanged(Record):
-    """A retained body was redacted or has expired (A18, C10)."""
+    """A retained body was redacted or has expired (A18, C10). The store tells it: a run that ended takes no records."""
+
+    omit_when_empty = frozenset({"attempt_id"})
 
     type: Literal["capture"] = "capture"
     at: Count
-    attempt_id: str
+    what: Literal["request", "detail", "transcript"] = "request"
+    """A request's body, what a provider said of a failure, or all messages of the run."""
+    attempt_id: str = ""
+    """"" for the transcript."""
     status: CaptureStatus
     by: str
 

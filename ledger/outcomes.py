@@ -128,6 +128,21 @@ class Held(Frozen):
 Outcome = Annotated[Answered | Refused | Held, Field(discriminator="outcome")]
 
 
+class Captured(Frozen):
+    """A request whose exact body the store keeps."""
+
+    bytes: Annotated[int, Field(ge=1, lt=2**63)]
+    digest: str
+    """Of the body, under which the store has it."""
+    context: str
+    """Head of the conversation that the request was made of."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unpacked(cls, value: Any) -> Any:  # noqa: ANN401 - whatever the wire holds
+        return dict(zip(cls.model_fields, value, strict=False)) if isinstance(value, list) else value
+
+
 class Sent(Frozen):
     """Identity of the request as it left, by numbers and digests."""
 
@@ -135,6 +150,8 @@ class Sent(Frozen):
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     tool_catalog_version: str = ""
     assembly_version: str = ""
+    captured: Captured | None = None
+    """None: its body was not captured."""
 
     @model_validator(mode="before")
     @classmethod
@@ -148,7 +165,8 @@ class Sent(Frozen):
     def packed(self) -> list[JsonValue]:
         """Its fields in order, without names: history holds it for every attempt."""
         digest = list(self.digest.model_dump(mode="json").values())
-        return [digest, self.parameters, self.tool_catalog_version, self.assembly_version]
+        packed: list[JsonValue] = [digest, self.parameters, self.tool_catalog_version, self.assembly_version]
+        return packed if self.captured is None else [*packed, list(self.captured.model_dump(mode="json").values())]
 
 
 class Trip(Frozen):

@@ -38,7 +38,7 @@ class CallPolicy(Frozen):
     deadline_s: Annotated[float, Field(gt=0, le=7_200)] = 600
     """Total time of one trip, first byte to last."""
     pickup_s: Annotated[float, Field(gt=0, le=86_400)] = 60
-    """How long an attempt waits for a worker before it counts as not sent."""
+    """How long an attempt waits for a worker before it counts as not sent, and a tool or a gate for its workspace's."""
 
 
 class RepairPolicy(Frozen):
@@ -99,3 +99,5 @@ class Policy(Frozen):
     spend: SpendPolicy = SpendPolicy()
     ask: AskPolicy = AskPolicy()
     children: ChildPolicy = ChildPolicy()
+    capture: bool = False
+    """Keep the exact body of every request in the store, for people; the operator may forbid it (A18)."""

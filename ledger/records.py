@@ -87,9 +87,11 @@ class ModelInput(Record):
 
     capture_status: CaptureStatus
     request: JsonValue = None
+    """Where the body is: `{"ref": digest}`, never the body itself (C10)."""
     bytes: Count
-    """UTF-8 length of the canonical JSON of the request; 0 iff it was never taken."""
+    """Length of the body as it left; 0 iff it was never taken."""
     source_context_digest: str
+    """Head of the conversation that the request was made of; "" where it was never taken."""
     parameters: dict[str, JsonValue]
     """Those really sent, after overrides and clamps (A22)."""
     tool_catalog_version: str

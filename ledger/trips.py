@@ -133,11 +133,16 @@ def _next(then: Next | None) -> Retry:
 
 
 def _model_input(sent: Sent) -> ModelInput:
-    """Capture is off unless the operator asked (A18); identity is recorded in any case (A17)."""
+    """Capture is off unless it was asked for (A18); identity is recorded in any case (A17).
+
+    A captured body is named by reference: it stands in the store, where it can go again (C10).
+    """
+    captured = sent.captured
     return ModelInput(
-        capture_status=CaptureStatus.NOT_CAPTURED,
-        bytes=0,
-        source_context_digest="",
+        capture_status=CaptureStatus.RETAINED if captured else CaptureStatus.NOT_CAPTURED,
+        request={"ref": captured.digest} if captured else None,
+        bytes=captured.bytes if captured else 0,
+        source_context_digest=captured.context if captured else "",
         parameters=sent.parameters,
         tool_catalog_version=sent.tool_catalog_version,
         assembly_version=sent.assembly_version,
