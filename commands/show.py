@@ -59,7 +59,9 @@ def question(run: str, asked: Asked, call: AskedCall | None = None) -> str:
     """What is asked, and the exact command for each answer. Further lines of the text are marked as such."""
     text = asked.text.replace("\n", "\n  | ")
     blocks = [f"{asked.id} asks a person: {asked.label} (digest {asked.digest})\n{text}"]
-    if asked.facts.get("gate"):
+    if asked.facts.get("gate") and asked.label == "WorkspaceLost":
+        blocks.append(f"why: `endstop journal {run} --details` quotes what the gate met")
+    elif asked.facts.get("gate"):
         blocks.append(f"what failed: `endstop transcript {run}` has the gate's output")
     blocks += _choices(asked)
     if call:

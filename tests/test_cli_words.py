@@ -13,7 +13,7 @@ from commands.transcript import render
 from commands.words import line, narrate, seconds
 from inbox.asked_call import AskedCall
 from ledger.conversation import Conversation
-from ledger.interventions import ACCEPTS, ApprovalNeeded, BudgetSpent, Open, SpendLimit
+from ledger.interventions import ACCEPTS, ApprovalNeeded, BudgetSpent, Open, SpendLimit, WorkspaceLost
 from ledger.journal import (
     AnswerRecord,
     Entry,
@@ -202,6 +202,14 @@ def test_the_cost_of_a_run_is_told_with_what_is_not_known_of_it(
     page = show(view).splitlines()
     assert next(row for row in page if row.startswith("anthropic:claude")).endswith(f"  {cell}")
     assert [row for row in page if row.startswith("cost")] == [sentence][: len(usage)]
+
+
+def test_a_gate_that_could_not_run_points_to_why_and_one_that_failed_to_what_it_said() -> None:
+    lost = WorkspaceLost(workspace="", worker="", gate="g")
+    broken = question("r", asked_of(Open(id="int-1", intervention=lost, at=1)))
+    assert "gate g could not run\nwhy: `endstop journal r --details` quotes what the gate met\n" in broken
+    spent = question("r", asked_of(Open(id="int-1", intervention=BudgetSpent(gate="g", charged=4, budget=3), at=1)))
+    assert "what failed: `endstop transcript r` has the gate's output" in spent
 
 
 def test_a_spend_limit_says_how_far_it_has_to_be_raised() -> None:
