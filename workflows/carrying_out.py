@@ -51,12 +51,17 @@ ANSWERING_SLACK = timedelta(seconds=30 + 3 * STORE_S)
 """What an attempt may take beyond its own deadline before Temporal calls it off: it reads, stores its answer and may
 store its request, and waits each time for a store in trouble."""
 PICKUP = timedelta(seconds=60)
-"""How long a tool or a gate waits for the worker that holds the workspace."""
+"""How long a tool or a gate waits for a worker of somebody else's."""
 LOCAL_LIMIT = timedelta(seconds=30)
 PREPARE_LIMIT = timedelta(minutes=15)
 """For the run's own copy of its workspace: git has ten minutes, a large folder takes what its disk takes."""
 ONCE = RetryPolicy(maximum_attempts=1)
 IDEMPOTENT = RetryPolicy(maximum_attempts=5, initial_interval=timedelta(seconds=1))
+
+
+def pickup(prepared: Prepared) -> timedelta:
+    """How long a tool or a gate waits for the worker that holds the workspace: as long as an attempt for any."""
+    return timedelta(seconds=prepared.plan.policy.calls.pickup_s)
 
 
 def decision_id(name: str, *decided: str) -> str:
@@ -116,7 +121,7 @@ async def call_model(
             order.model_dump(mode="json", exclude_defaults=True),
             activity_id=decision_id(decision.id, "call_model", str(decision.target), str(decision.renew_files)),
             result_type=dict,
-            schedule_to_start_timeout=timedelta(seconds=policy.pickup_s),
+            schedule_to_start_timeout=pickup(prepared),
             start_to_close_timeout=timedelta(seconds=policy.deadline_s + decision.wait_s) + ANSWERING_SLACK,
             heartbeat_timeout=HEARTBEAT_TIMEOUT,
             retry_policy=ONCE,

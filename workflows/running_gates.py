@@ -14,7 +14,7 @@ from temporalio.exceptions import ActivityError
 from activities.contract import KEEP_VERDICT, RUN_GATE, Child, Elsewhere, GateDone, Here, KeepVerdict, RunGate
 from ledger.decisions import RunGates
 from ledger.outcomes import Broken, GateReport, GatesRan, Passed, Totals, Verdict
-from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, PICKUP, decision_id, local
+from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, decision_id, local, pickup
 from workflows.gates_elsewhere import asked_elsewhere, judged
 from workflows.running_tools import IN_WORKSPACE, Round
 
@@ -73,7 +73,7 @@ async def _here(about: Round, order: RunGate, route: Here) -> GateReport:
             activity_id=decision_id(f"gate.{seq}", "run_gate", gate),
             task_queue=(about.prepared.workspace_queue or None) if route.in_workspace else None,
             result_type=dict,
-            schedule_to_start_timeout=PICKUP if route.in_workspace else None,
+            schedule_to_start_timeout=pickup(about.prepared) if route.in_workspace else None,
             start_to_close_timeout=GATE_LIMIT,
             heartbeat_timeout=HEARTBEAT_TIMEOUT,
             retry_policy=IDEMPOTENT,

@@ -22,7 +22,7 @@ from ledger.answers import Reject, Reply
 from ledger.conversation import Conversation
 from ledger.decisions import RunTools
 from ledger.outcomes import ToolOutcome, ToolRequest, ToolsRan, Totals
-from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, ONCE, PICKUP, decision_id, local
+from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, ONCE, decision_id, local, pickup
 from workflows.children import Children, run_subagent
 from workflows.tools_elsewhere import run_elsewhere
 
@@ -115,7 +115,7 @@ async def _execute(prepared: Prepared, order: RunTool, route: Here, turn: int, r
         activity_id=decision_id(f"{turn}.tool.{order.call.index}", "run_tool", order.call.name),
         task_queue=(prepared.workspace_queue or None) if route.in_workspace else None,
         result_type=dict,
-        schedule_to_start_timeout=PICKUP if route.in_workspace else None,
+        schedule_to_start_timeout=pickup(prepared) if route.in_workspace else None,
         start_to_close_timeout=timedelta(seconds=route.timeout_s) + SLACK,
         heartbeat_timeout=HEARTBEAT_TIMEOUT,
         retry_policy=retry,
