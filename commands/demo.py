@@ -100,12 +100,11 @@ def _typed(said: Said) -> str:
 
 
 async def visitor(setup: Setup, run: str) -> None:
-    """The visitor at the terminal, asked again after an answer that cannot be taken."""
-    while True:
-        try:
-            return await answer_run(setup, run, Reply(), shown=True)
-        except (BadInput, Refused) as refusal:
-            click.echo(refusal.message)
+    """The visitor at the terminal. An answer that cannot be taken leaves the question open, to be asked again."""
+    try:
+        await answer_run(setup, run, Reply(), shown=True)
+    except (BadInput, Refused) as refusal:
+        click.echo(refusal.message)
 
 
 def _guide(answers: tuple[Said, ...]) -> Person:
