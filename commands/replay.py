@@ -5,6 +5,7 @@ No worker, no store and no model takes part: the history is all that is needed. 
 has a history of each; all that Temporal still has are replayed.
 """
 
+import dataclasses
 import logging
 import re
 from collections.abc import AsyncIterator
@@ -108,7 +109,8 @@ def _from_file(file: str) -> "WorkflowHistory":
         raise BadInput(f"{called(file)}: is no history of a run; {expected}") from error
     if not history.events or not history.events[0].HasField("workflow_execution_started_event_attributes"):
         raise BadInput(f"{called(file)}: is no history of a run from its beginning; {expected}")
-    return history
+    began = history.events[0].workflow_execution_started_event_attributes
+    return dataclasses.replace(history, workflow_id=began.workflow_id or called(file))
 
 
 async def _under_way(client: "Client") -> list[str]:

@@ -168,10 +168,8 @@ def test_an_exported_history_is_replayed_without_a_server(stage: Stage) -> None:
 
     (stage.folder / "asking.json").write_text(stage.ask("asking", exported))
     done = stage.endstop("replay", "--file", str(stage.folder / "asking.json"))
-    assert (done.code, re.sub(r"\d+ events", "N events", done.out)) == (
-        0,
-        f"{stage.folder}/asking.json replays (1 execution, N events)\n",
-    )
+    assert done.code == 0
+    assert done.out.startswith("asking replays (1 execution, ")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Records the histories that the replay tests replay: `python -m tests.histories.record`.
+"""Records the histories that the replay tests replay, those that are missing: `python -m tests.histories.record`.
 
 A history that no longer replays belongs to runs that are under way somewhere: put the change behind
 `workflow.patched`, keep the old file, and record the new way under a new name.
@@ -8,20 +8,21 @@ import asyncio
 import sysconfig
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
 from ledger.failures import FailureKind
 from ledger.outcomes import Passed
+from tests.histories.wide import WideWorld, call, calls, question
 from tests.workflows.conftest import Stage
 from tests.workflows.scripted import World, answered, failing, plan, refused
 from tests.workflows.test_trips import until_cancelled
 from workflows.payloads import data_converter
 
 HERE = Path(__file__).parent
-Act = Callable[[Stage, WorkflowHandle], Awaitable[Any]]
+Act = Callable[[Stage, WorkflowHandle], Awaitable[WorkflowHandle | None]]
+"""Plays a run to the end that its history needs; returns the run to record, where it is another one."""
 
 
 async def to_the_end(_: Stage, run: WorkflowHandle) -> None:
@@ -58,8 +59,59 @@ async def cancelled(stage: Stage, run: WorkflowHandle) -> None:
         return
 
 
+async def says(stage: Stage, run: WorkflowHandle, label: str, **word: str) -> None:
+    """Answer the next question of this label."""
+    asked = await stage.until(run, label)
+    await run.execute_update("answer", {**word, "intervention": asked["id"], "digest": asked["digest"]})
+
+
+async def approvals(stage: Stage, run: WorkflowHandle) -> None:
+    await says(stage, run, "ApprovalNeeded", answer="approve")
+    await says(stage, run, "ApprovalNeeded", answer="edit", text='{"order": 7}')
+    await says(stage, run, "ApprovalNeeded", answer="reject", text="not this one")
+    await run.result()
+
+
+async def replies(stage: Stage, run: WorkflowHandle) -> None:
+    await says(stage, run, "Question", answer="reply", text="that one")
+    await run.result()
+
+
+async def lost(stage: Stage, run: WorkflowHandle) -> None:
+    await says(stage, run, "OutcomeUnknown", answer="retry")
+    await says(stage, run, "OutcomeUnknown", answer="reply", text="it was paid")
+    await run.result()
+
+
+async def of_the_child(stage: Stage, run: WorkflowHandle) -> WorkflowHandle:
+    child = stage.env.client.get_workflow_handle(f"{run.id}/1.0")
+    while not (await run.query("status"))["children"]:
+        await stage.env.sleep(1)
+    await says(stage, child, "Question", answer="reply", text="that one")
+    await run.result()
+    return child
+
+
+async def of_the_parent(stage: Stage, run: WorkflowHandle) -> None:
+    await of_the_child(stage, run)
+
+
+async def first_execution(stage: Stage, run: WorkflowHandle) -> WorkflowHandle:
+    await run.result()
+    return stage.env.client.get_workflow_handle(run.id, run_id=run.first_execution_run_id)
+
+
+async def last_execution(stage: Stage, run: WorkflowHandle) -> WorkflowHandle:
+    await run.result()
+    return stage.env.client.get_workflow_handle(run.id)
+
+
 def worlds() -> dict[str, tuple[World, Act]]:
     cycle = [failing(letter) for letter in "ABABAB"]
+    everywhere = ("refund", "refund", "read_output")
+    always, once = (call(0, "refund", arguments="d", approval=word) for word in ("always", "once"))
+    asked_for = [calls(always), calls(once), calls(once), calls(always)]
+    family = [calls(call(0, "helper")), calls(question()), answered(), answered()]
     limited, rejected = refused(FailureKind.RATE_LIMITED), refused(FailureKind.AUTH)
     return {
         "plain": (World(), to_the_end),
@@ -71,25 +123,52 @@ def worlds() -> dict[str, tuple[World, Act]]:
         "stages": (World(plan=plan(stages=3)), to_the_end),
         "stopped": (World(replies=[until_cancelled]), stopped),
         "cancelled": (World(replies=[until_cancelled]), cancelled),
+        "elsewhere": (WideWorld(replies=[calls(*map(call, range(3), everywhere)), answered()]), to_the_end),
+        "approvals": (WideWorld(replies=[*asked_for, answered()]), approvals),
+        "replies": (WideWorld(replies=[calls(call(0, "refund"), question(1)), answered()]), replies),
+        "lost": (WideWorld(replies=[calls(call(0, "charge")), calls(call(0, "pay")), answered()]), lost),
+        "child": (WideWorld(replies=[*family]), of_the_child),
+        "parent": (WideWorld(replies=[*family]), of_the_parent),
     }
 
 
-async def record(name: str, world: World, act: Act) -> None:
-    """Play one run on the time-skipping server and keep its history."""
-    binary = str(Path(sysconfig.get_path("scripts")) / "temporal-test-server")
-    async with await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=binary, data_converter=data_converter
-    ) as env:
-        stage = Stage(env, world)
-        async with stage.worker():
-            run = await stage.start()
-            await act(stage, run)
-            (HERE / f"{name}.json").write_text((await run.fetch_history()).to_json())
+def long_worlds() -> dict[str, tuple[World, Act]]:
+    """Those that go on in a new execution, which needs a server that suggests it soon."""
+    steps = [*(answered("read_file") for _ in range(6)), answered()]
+    return {
+        "continued": (World(replies=[*steps]), first_execution),
+        "carried": (World(replies=[*steps]), last_execution),
+    }
+
+
+async def record(name: str, world: World, act: Act, env: WorkflowEnvironment) -> None:
+    """Play one run and keep its history."""
+    stage = Stage(env, world)
+    async with stage.worker():
+        run = await stage.start()
+        found = await act(stage, run) or run
+        history = await found.fetch_history()
+        # As every server but the time-skipping one does: the ids of sub-agents are made from it.
+        history.events[0].workflow_execution_started_event_attributes.workflow_id = found.id
+        (HERE / f"{name}.json").write_text(history.to_json())
 
 
 async def main() -> None:
+    programs = Path(sysconfig.get_path("scripts"))
     for name, (world, act) in worlds().items():
-        await record(name, world, act)
+        if not (HERE / f"{name}.json").exists():
+            async with await WorkflowEnvironment.start_time_skipping(
+                test_server_existing_path=str(programs / "temporal-test-server"), data_converter=data_converter
+            ) as env:
+                await record(name, world, act, env)
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=str(programs / "temporal"),
+        data_converter=data_converter,
+        dev_server_extra_args=["--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=40"],
+    ) as env:
+        for name, (world, act) in long_worlds().items():
+            if not (HERE / f"{name}.json").exists():
+                await record(name, world, act, env)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Runs that are under way survive a deploy: stored histories replay, and a ledger that decides otherwise is noticed."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
-from ledger import calls
+from ledger import calling_tools, calls
 from workflows import carrying_out
 from workflows.agent import AgentWorkflow
 from workflows.payloads import data_converter
@@ -16,7 +17,9 @@ HISTORIES = sorted((Path(__file__).parent.parent / "histories").glob("*.json"))
 
 
 def history(path: Path) -> WorkflowHistory:
-    return WorkflowHistory.from_json(path.stem, path.read_text())
+    stored = WorkflowHistory.from_json(path.stem, path.read_text())
+    began = stored.events[0].workflow_execution_started_event_attributes
+    return dataclasses.replace(stored, workflow_id=began.workflow_id or path.stem)
 
 
 async def replay(path: Path) -> None:
@@ -39,6 +42,14 @@ def test_there_is_a_history_of_every_kind_of_run():
         "stages",
         "stopped",
         "cancelled",
+        "elsewhere",
+        "approvals",
+        "replies",
+        "lost",
+        "parent",
+        "child",
+        "continued",
+        "carried",
     }
 
 
@@ -59,7 +70,14 @@ async def test_a_ledger_that_retries_what_it_gave_up_is_noticed(monkeypatch):
         await replay(stored("failover"))
 
 
-async def test_records_of_another_version_are_noticed(monkeypatch):
+async def test_a_ledger_that_does_not_ask_before_a_tool_is_noticed(monkeypatch):
+    monkeypatch.setattr(calling_tools, "_asked_about", lambda *_: None)
+    with pytest.raises((NondeterminismError, RuntimeError)):  # a local activity gets what another one answered
+        await replay(stored("approvals"))
+
+
+@pytest.mark.parametrize("name", ["plain", "carried"])
+async def test_records_of_another_version_are_noticed(monkeypatch, name):
     monkeypatch.setattr(carrying_out, "RECORD_VERSION", "0")
     with pytest.raises(NondeterminismError):
-        await replay(stored("plain"))
+        await replay(stored(name))
