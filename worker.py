@@ -51,7 +51,7 @@ from activities.workspace_command import WorkspaceCommands
 from ledger.classify import rows_with
 from logs import configure_logging, core_runtime
 from settings import Settings, SettingsError, load_settings
-from store import Store, StoreUnavailable
+from store import RememberingStore, Store, StoreUnavailable
 from workflows.agent import AgentWorkflow
 from workflows.expiry import ExpiryWorkflow
 from workflows.payloads import data_converter
@@ -127,7 +127,7 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
     """Workers that only need to be run; what they use is open, and is closed after them."""
     sandbox = await sandbox_for(settings)
     workspaces = Workspaces(settings.declared.workspace_root, settings.declared.workspaces, os.environ)
-    store = await Store.open(settings.store_url, patience_s=STORE_S)
+    store = await RememberingStore.open(settings.store_url, patience_s=STORE_S)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)
         opening = opened(settings, store, WorkspaceCommands(workspaces, sandbox))

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
+from activities.agents import Agents
 from activities.answer_check import Useless, check
 from activities.attaching import Attacher
 from activities.attempt import Attempt
@@ -32,7 +33,6 @@ from activities.messages import files_of
 from activities.pricing import Tariff
 from activities.quote import Quote, quote
 from activities.tool_declaration import Handling, ToolDeclaration
-from ledger.agent import AgentSpec
 from ledger.classify import ROWS, Row
 from ledger.failures import Failure
 from ledger.observation import Ended
@@ -71,6 +71,7 @@ class CallModel:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
+        self._agents = Agents(store)
         self._providers = providers
         self._tools = tools
         self._models = models or {}
@@ -147,7 +148,7 @@ class CallModel:
 
     async def _request(self, attempt: Attempt) -> Request:
         call = attempt.call
-        agent = AgentSpec.model_validate_json(await self._store.get(call.agent_ref))
+        agent = await self._agents.get(call.agent_ref)
         stage, attempt.capture = agent.stages[call.stage], agent.policy.capture
         missing = [name for name in stage.tools if name not in self._tools]
         if missing:

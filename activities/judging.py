@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from pydantic import JsonValue, ValidationError
 from temporalio import activity
 
+from activities.agents import Agents
 from activities.contract import JUDGE_TASK, KEEP_VERDICT, KeepVerdict, RunGate
 from activities.cutting import middle_out
 from activities.messages import text_of, words_of
@@ -77,6 +78,7 @@ class Judging:
 
     def __init__(self, store: JudgeStore) -> None:
         self._store = store
+        self._agents = Agents(store)
         self._verdicts = Verdicts(store)
 
     @activity.defn(name=JUDGE_TASK)
@@ -84,7 +86,7 @@ class Judging:
         """Return the reference of the task."""
         if asked.answer is None:
             raise TypeError("a judge is asked about an answer")
-        agent = AgentSpec.model_validate_json(await self._store.get(asked.agent_ref))
+        agent = await self._agents.get(asked.agent_ref)
         first, *_, answer = await self._store.read(asked.answer)
         task = judge_task(words_of(first), agent.stages[asked.stage].instructions, text_of(answer))
         return await self._store.put(task)

@@ -9,6 +9,7 @@ appends nothing new. The store knows when a message came.
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 import pydantic_core
@@ -30,6 +31,9 @@ from ledger.model import Frozen
 FILE: Final = "endstop_file"
 """Key of the metadata of the words that announce a file: which one. Metadata is sent to nobody."""
 
+REMEMBERED: Final = 16_384
+"""Bytes of a message that is kept as it was read; 2,048 of them are at most some 100 MB, 10 MB as they usually are."""
+
 _MESSAGE: Final[TypeAdapter[ModelMessage]] = TypeAdapter(ModelMessage)
 
 
@@ -43,7 +47,13 @@ class Call(Frozen):
 
 
 def parse(body: bytes) -> ModelMessage:
-    """Read one stored message."""
+    """Read one stored message. Nobody changes what is returned: the next caller may get it too."""
+    return _remembered(body) if len(body) <= REMEMBERED else _MESSAGE.validate_json(body)
+
+
+@lru_cache(2_048)
+def _remembered(body: bytes) -> ModelMessage:
+    """A conversation is read again with every turn; all of it but the last messages was read before."""
     return _MESSAGE.validate_json(body)
 
 

@@ -4,6 +4,7 @@ from store.captures import Capture
 from store.chain import Message
 from store.errors import ContentMissing, ConversationBroken, ConversationRedacted, StoreTroubled, StoreUnavailable
 from store.messages import Appended, UnusedAnswer
+from store.remembering import RememberingStore
 from store.removing import Removal, Removed
 from store.store import RegisteredRun, Store
 from store.uploads import Upload
@@ -16,6 +17,7 @@ __all__ = [
     "ConversationRedacted",
     "Message",
     "RegisteredRun",
+    "RememberingStore",
     "Removal",
     "Removed",
     "Store",

@@ -16,17 +16,28 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ledger.conversation import Conversation
-from store import Store
+from store import RememberingStore, Store
 
 KEYS = st.sampled_from(["request a", "request b"])
 BODIES = st.sampled_from([b"one", b"two", b"three"])
-STORES = st.integers(0, 1)
+STORES = st.integers(0, 2)
+
+
+class Forgetful(RememberingStore):
+    """It remembers a few messages only."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        super().__init__(engine, max_bytes=12)
 
 
 class Transcript(RuleBasedStateMachine):
-    """Two stores on one database; few runs, keys and bodies, so that places collide; old chains are read too."""
+    """Stores on one database; few runs, keys and bodies, so that places collide; old chains are read too.
+
+    Two of them remember what they saw, one of those next to nothing.
+    """
 
     conversations = Bundle("conversations")
 
@@ -38,7 +49,7 @@ class Transcript(RuleBasedStateMachine):
     def begin(self):
         self._loop = asyncio.new_event_loop()
         url = self._new_url()
-        self._stores = [self._run(Store.open(url)), self._run(Store.open(url))]
+        self._stores = [self._run(kind.open(url)) for kind in (Store, RememberingStore, Forgetful)]
         self._first: dict[tuple[Conversation, str], bytes] = {}
         self._chains: dict[Conversation, list[bytes]] = {}
         runs = [Conversation(id="run-1"), Conversation(id="run-2")]
