@@ -6,14 +6,13 @@ in the store and is named by reference. Every result is validated again in the w
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from ledger.agent import Plan
 from ledger.conversation import Conversation
 from ledger.model import Frozen
 from ledger.notes import Note
-from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Usage, Verdict
-from ledger.records import Count
+from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Verdict
 from ledger.target import Target
 
 STORE_S = 60
@@ -149,29 +148,6 @@ class ModelCall(Frozen):
     """The most that the trip may cost: where it could cost more nothing is sent, and the outcome is `Held`."""
     unpriced: bool = True
     """Whether it may be made where the price is unknown; else the outcome is `Held`."""
-
-
-class Progress(Frozen):
-    """What a heartbeat of `call_model` tells: all that is left of a trip whose worker died."""
-
-    model_config = ConfigDict(extra="ignore")  # a newer worker may tell more
-
-    phase: Literal["waiting", "sending", "streaming"]
-    bytes: Count
-    """Of the answer, so far."""
-    bound: tuple[Count, Count, Annotated[float, Field(ge=0, allow_inf_nan=False)] | None] | None = None
-    """The most that the trip may cost: tokens in, tokens out, USD (None: price unknown).
-
-    Told as soon as the request may leave before the next heartbeat is heard; without it nothing was sent.
-    """
-
-    @property
-    def most(self) -> Usage | None:
-        """What to charge where the outcome stays unknown; None: nothing was sent."""
-        if self.bound is None:
-            return None
-        tokens_in, tokens_out, usd = self.bound
-        return Usage(input_tokens=tokens_in, output_tokens=tokens_out, cost_usd=usd, estimated=True)
 
 
 class Grown(Frozen):

@@ -32,7 +32,6 @@ from activities.contract import (
     ModelReply,
     Prepare,
     Prepared,
-    Progress,
     ReadAnswer,
     WriteJournal,
 )
@@ -42,6 +41,7 @@ from ledger.failures import Failure, FailureKind
 from ledger.model import Frozen
 from ledger.notes import Note
 from ledger.outcomes import Refused, Trip, Usage
+from ledger.progress import Progress
 
 RECORD_VERSION = "1"
 """Version of the records; part of every activity's id, so that a replay notices a ledger that decides otherwise."""

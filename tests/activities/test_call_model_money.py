@@ -6,9 +6,9 @@ import pytest
 from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ApplicationError
 
-from activities.contract import Progress
 from activities.declared import Model
 from ledger.outcomes import Held
+from ledger.progress import Progress
 from simulator import Cut, Error, ErrorInStream, Hang, Raw, Text, Usage
 from tests.activities.model_bench import APIS, bench
 

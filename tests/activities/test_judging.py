@@ -96,8 +96,9 @@ async def test_findings_are_one_a_line_and_the_same_whatever_their_order(store):
     assert third.exact != first.exact
 
 
-async def test_a_judge_that_refuses_the_work_without_a_word_still_fails_it(store):
-    verdict = await kept(store, judgement=await said(store, "judge", '{"passed": false, "findings": [""]}'))
+@pytest.mark.parametrize("findings", ["[]", '[""]'])
+async def test_a_judge_that_refuses_the_work_without_a_word_still_fails_it(store, findings):
+    verdict = await kept(store, judgement=await said(store, "judge", f'{{"passed": false, "findings": {findings}}}'))
     assert isinstance(verdict, Failing)
     assert (await store.get(verdict.output)).decode() == "the judge named nothing that it found\n"
 
