@@ -70,14 +70,15 @@ def demo(*, name: str | None) -> int:
 @click.argument("agent", type=Path)
 @click.option("--task", required=True, help="What to do: the text, @FILE, or - for standard input.")
 @click.option("--id", "wanted", help="The run's id; else one that names the agent.")
+@click.option("--capture", is_flag=True, help="Keep the exact requests of this run, as [policy] capture = true does.")
 @click.option("--watch", is_flag=True, help="Show every attempt, wait, failover and charge until the run ends.")
 @OUTPUT_FLAG
 @setup_flags
-def start(*, setup: Setup, agent: Path, task: str, wanted: str | None, watch: bool) -> int:
+def start(*, setup: Setup, agent: Path, task: str, wanted: str | None, capture: bool, watch: bool) -> int:
     """Start a run of the agent in the file AGENT."""
     from commands.starting import begin, read_request
 
-    request = read_request(setup, agent, task, wanted)
+    request = read_request(setup, agent, task, wanted, capture=capture)
     return run_to_end(begin(setup, request, watch=watch), goes_on=GOES_ON.format(request.run))
 
 
@@ -131,13 +132,28 @@ def stats(*, settings: Path | None, since: str | None, agent: str | None, form: 
 
 @main.command()
 @click.argument("run", metavar="ID")
+@click.option("--attempt", metavar="T.C.A", help="Print what this attempt sent instead, where it was captured.")
+@click.option("--redact", is_flag=True, help="Remove all that the run, which has ended, said and was told.")
+@click.option("--force", is_flag=True, help="With --redact: you know that it ended, though nobody can tell.")
 @OUTPUT_FLAG
 @setup_flags
-def transcript(*, setup: Setup, run: str) -> int:
-    """Print a run's conversation."""
-    from commands.reading import show_transcript
+def transcript(*, setup: Setup, run: str, attempt: str | None, redact: bool, force: bool) -> int:
+    """Print a run's conversation, or remove it."""
+    from commands.reading import print_transcript
 
-    return run_to_end(show_transcript(setup, run))
+    return run_to_end(print_transcript(setup, run, attempt, redact=redact, force=force))
+
+
+@main.command()
+@click.argument("run", metavar="ID")
+@click.option("--attempt", metavar="T.C.A", help="Only this attempt's, such as 3.1.2; else all of the run.")
+@OUTPUT_FLAG
+@setup_flags
+def redact(*, setup: Setup, run: str, attempt: str | None) -> int:
+    """Remove captured requests and error details of a run; their sizes and digests stay."""
+    from commands.removing import redact_run
+
+    return run_to_end(redact_run(setup, run, attempt))
 
 
 @main.command()

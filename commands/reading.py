@@ -1,15 +1,20 @@
 """The commands that read a run: show, journal, transcript, watch. What they print is made in `show` and `words`."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from commands.connect import connect
 from commands.opening import Opened, Setup, opened
-from commands.refusals import Refused
+from commands.refusals import BadInput, Refused
 from commands.runs import View, look
 from commands.show import as_json, journal_lines, show, what_it_cost, why_so_long
 from commands.tables import print_json
 from commands.transcript import messages, render
 from commands.watch import Watch
+
+if TYPE_CHECKING:
+    from store import Message
 
 
 async def show_run(setup: Setup, run: str) -> None:
@@ -45,24 +50,42 @@ def _journal(view: View, after: int) -> dict[str, object]:
         "state": view.state,
         "records": [entry.written() for entry in view.entries if entry.seq > after],
         "set_aside": [one.model_dump(mode="json") for one in view.aside if one.seq > after],
+        "changes": [one.model_dump(mode="json") for one in view.changes],
         "unfinished": [one.model_dump(mode="json") for one in view.unfinished],
         "notices": view.notices,
     }
+
+
+async def print_transcript(setup: Setup, run: str, attempt: str | None, *, redact: bool, force: bool) -> None:
+    """Print the conversation, or one captured request; or remove all of it."""
+    from commands.captured import show_request  # noqa: PLC0415 - loads what only these need
+    from commands.removing import redact_transcript  # noqa: PLC0415 - as above
+
+    if attempt is not None and redact:
+        raise BadInput(f"--attempt shows one request; `endstop redact {run} --attempt {attempt}` removes it")
+    if force and not redact:
+        raise BadInput("--force goes with --redact only")
+    if redact:
+        await redact_transcript(setup, run, force=force)
+    elif attempt is not None:
+        await show_request(setup, run, attempt)
+    else:
+        await show_transcript(setup, run)
 
 
 async def show_transcript(setup: Setup, run: str) -> None:
     """Print the conversation, as the workflow names it, else as far as the store has it."""
     async with opened(setup) as things:
         view = await look(things.client, things.store, run)
-        bodies = await _conversation(things, view)
+        kept = await _conversation(things, view)
     if setup.as_json:
-        print_json(messages(bodies))
+        print_json(messages(kept))
         return
-    for line in (*render(messages(bodies)), *what_it_cost(view)):
+    for line in (*render(messages(kept)), *what_it_cost(view)):
         click.echo(line)
 
 
-async def _conversation(things: Opened, view: View) -> list[bytes]:
+async def _conversation(things: Opened, view: View) -> "list[Message]":
     from store import ConversationBroken  # noqa: PLC0415 - `endstop --help` loads no SQL
 
     run = view.id
@@ -70,7 +93,7 @@ async def _conversation(things: Opened, view: View) -> list[bytes]:
     if conversation is None:
         raise Refused(f"run {run!r}: the store holds no conversation of it; is this the store it was started with?")
     try:
-        return await things.store.read(conversation)
+        return await things.store.read_kept(conversation)
     except ConversationBroken as error:
         raise Refused(f"run {run!r}: {error}") from error
 

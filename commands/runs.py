@@ -13,7 +13,7 @@ from commands.connect import lacks_namespace, rpc_errors
 from commands.refusals import Refused
 from commands.tallies import ending
 from inbox.asked_call import AskedCall, asked_call
-from ledger.journal import Entry, SetAside, read_journal
+from ledger.journal import CaptureChanged, Entry, SetAside, read_journal
 from ledger.model import Frozen
 from workflows.messages import QUERY_INTERVENTION, QUERY_JOURNAL, QUERY_STATUS, Asked, JournalPage, Status
 
@@ -50,6 +50,8 @@ class View(Frozen):
     """The tool call that is asked about; None where the question is of none."""
     entries: tuple[Entry, ...] = ()
     aside: tuple[SetAside, ...] = ()
+    changes: tuple[CaptureChanged, ...] = ()
+    """What was redacted or has expired of it, in order. The store tells it, so it has no number in the journal."""
     unfinished: tuple[Unfinished, ...] = ()
     """Trips that were under way when the run was terminated or timed out; none for any other run."""
     notices: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ async def look(client: "Client", store: "Store", run: str) -> View:
         call=await call_of(handle, store, status, asked) if status and asked else None,
         entries=tuple(entries),
         aside=tuple(aside),
+        changes=await changes_of(store, conversation),
         unfinished=await unfinished(client, handle, described),
         notices=() if status else ("no worker answers for this run: what is shown is what the store holds",),
     )
@@ -101,7 +104,16 @@ async def _from_store(store: "Store", run: str) -> View:
         state=_last_word(entries) or "unknown",
         entries=tuple(entries),
         aside=tuple(aside),
+        changes=await changes_of(store, conversation),
         notices=("Temporal no longer has this run: what is shown is what the store holds",),
+    )
+
+
+async def changes_of(store: "Store", conversation: str) -> tuple[CaptureChanged, ...]:
+    """What was removed of a run, as its journal tells it."""
+    return tuple(
+        CaptureChanged(at=one.at, what=one.what, attempt_id=one.attempt, status=one.status, by=one.by)
+        for one in await store.removals(conversation)
     )
 
 

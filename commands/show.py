@@ -13,8 +13,10 @@ from commands.runs import Unfinished, View
 from commands.tables import plain, plain_line, table
 from commands.tallies import GateTally, TargetTally, TimeSpent, cost, ending, gates, targets, time_spent
 from commands.words import cost_line, counted, narrate, place, seconds
+from commands.words import line as words_of
 from inbox.asked_call import AskedCall, offered
-from ledger.journal import GateRecord, JournalRecord
+from ledger.captures import tally
+from ledger.journal import CaptureChanged, GateRecord, JournalRecord
 from ledger.records import AttemptRecord
 from workflows.messages import Asked, Status
 
@@ -46,6 +48,7 @@ def as_json(view: View) -> dict[str, object]:
         "failures": [failure.model_dump(mode="json") for failure in last_failures(view.entries)],
         "gates": [row.model_dump(mode="json") for row in gates(view.entries)],
         "cost": spent.model_dump(mode="json") if (spent := cost(view.entries)) else None,
+        "captures": tally(_attempts(view), view.changes),
         "time_spent": time_spent(view.entries).model_dump(mode="json"),
     }
 
@@ -92,17 +95,29 @@ def _arguments(run: str, call: AskedCall) -> Iterator[str]:
 
 
 def journal_lines(view: View, after: int = 0, details: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
-    """The journal in words, one line a record, those after a sequence number; what there are details of is quoted."""
+    """The journal in words, one line a record, those after a sequence number; what there are details of is quoted.
+
+    What was removed stands where it happened, without a number: the store tells it, not the run.
+    """
     records = {entry.seq: entry.record for entry in view.entries}
+    changes = list(view.changes)
     for seq, words in narrate(view.entries, view.aside):
+        record = records.get(seq)
+        earlier = [change for change in changes if change.at < getattr(record, "at", 0)]
+        del changes[: len(earlier)]
         if seq <= after:
             continue
-        record = records.get(seq)
+        yield from map(_change_line, earlier)
         yield plain_line(f"{seq:>4}  {clock(getattr(record, 'at', None))}  {words}")
         for line in details.get(_detail_key(record), "").splitlines():
             yield plain_line(f"                | {line}")
+    yield from map(_change_line, changes)
     for one in view.unfinished:
         yield plain_line(f"   -  {clock(None)}  {unfinished_line(one)}")
+
+
+def _change_line(change: CaptureChanged) -> str:
+    return plain_line(f"   -  {clock(change.at)}  {words_of(change)}")
 
 
 def _detail_key(record: JournalRecord | None) -> str:
@@ -148,7 +163,21 @@ def _head(view: View, now: float) -> str:
     if view.status and view.status.agent and view.status.doing and not view.ended:
         lines.append(doing(view.status, now))
     lines += [unfinished_line(one) for one in view.unfinished]
+    lines += _captures(view)
     return "\n".join(lines)
+
+
+def _captures(view: View) -> list[str]:
+    """What became of captured requests; nothing where none was captured, which goes without saying."""
+    counts = tally(_attempts(view), view.changes)
+    taken = [f"{counts[status]} {status}" for status in ("retained", "redacted", "expired") if status in counts]
+    lines = [f"captured requests: {', '.join(taken)}"] if taken else []
+    gone = next((change for change in view.changes if change.what == "transcript"), None)
+    return [*lines, f"messages redacted by {plain_line(gone.by)}"] if gone else lines
+
+
+def _attempts(view: View) -> list[AttemptRecord]:
+    return [entry.record for entry in view.entries if isinstance(entry.record, AttemptRecord)]
 
 
 def _why(view: View) -> str:

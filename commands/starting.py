@@ -31,9 +31,12 @@ class Started(Frozen):
     """Also the id of its conversation in the store."""
 
 
-def read_request(setup: Setup, agent: Path, task: str, wanted: str | None) -> Request:
+def read_request(setup: Setup, agent: Path, task: str, wanted: str | None, *, capture: bool = False) -> Request:
     """Read agent and task, before anything is opened. BadInput: they cannot be used."""
     settings, spec = settings_from(setup.settings), read_agent(agent)
+    if capture:
+        policy = spec.policy.model_copy(update={"capture": True})
+        spec = spec.model_copy(update={"policy": policy})
     check_names(agent, spec, settings)
     return Request(run=run_id(spec, wanted), agent=spec, task=read_task(task))
 

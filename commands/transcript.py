@@ -6,7 +6,7 @@ Messages are read leniently as JSON, so that no provider SDK is loaded to print 
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from commands.tables import plain
 
@@ -14,14 +14,30 @@ MAX_SHOWN: Final = 4_000
 """Characters of one part that are shown; `-o json` has the whole."""
 
 
-def messages(bodies: Iterable[bytes]) -> list[Any]:
-    """The stored messages as JSON values."""
-    return [json.loads(body) for body in bodies]
+class Kept(Protocol):
+    """A message as the store has it."""
+
+    @property
+    def body(self) -> bytes: ...
+
+    @property
+    def removed(self) -> int | None:
+        """How many bytes it had, where it is not there any more."""
+
+
+def messages(kept: Iterable[Kept]) -> list[Any]:
+    """The stored messages as JSON values; of one that was redacted, that it was, and how long it had been."""
+    return [
+        json.loads(message.body) if message.removed is None else {"redacted": True, "bytes": message.removed}
+        for message in kept
+    ]
 
 
 def render(conversation: Iterable[Any]) -> Iterator[str]:
     """The conversation in lines, each message numbered from 1."""
     for number, message in enumerate(conversation, 1):
+        if message.get("redacted"):
+            yield f"── {number} redacted ({message['bytes']:,} bytes)"
         for part in message.get("parts", ()):
             role, text = _part(part)
             yield f"── {number} {role}"

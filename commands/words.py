@@ -121,9 +121,21 @@ def _people_and_run(
         case EvidenceRecord():
             return f"gate {record.gate}: evidence recorded by {record.by} for {record.fingerprint[:8]}; no count falls"
         case CaptureChanged():
-            return f"captured request of {place(record.attempt_id)} is now {record.status} by {record.by}"
+            return _changed(record)
         case _:
             assert_never(record)
+
+
+def _changed(record: CaptureChanged) -> str:
+    match record.what:
+        case "request":
+            return f"captured request of {place(record.attempt_id)} is now {record.status} by {record.by}"
+        case "detail":
+            return f"what was said of {record.attempt_id}'s failure is now {record.status} by {record.by}"
+        case "transcript":
+            return f"all messages are now {record.status} by {record.by}"
+        case _:
+            assert_never(record.what)
 
 
 def _attempt(record: AttemptRecord, wait_ms: int | None) -> str:
@@ -133,10 +145,17 @@ def _attempt(record: AttemptRecord, wait_ms: int | None) -> str:
     if record.recovered:
         return f"{start} found the stored answer of {place(record.recovered)}; nothing was sent"
     if failed is None:
-        return f"{start} answered in {took} ({record.finish_reason or 'finish unknown'})"
+        return f"{start} answered in {took} ({record.finish_reason or 'finish unknown'}){_captured(record)}"
     doubt = ", outcome unknown: it may have been paid" if record.outcome_unknown else ""
     look = f" ({found})" if (found := setting(record.rule)) else ""
-    return f"{start} failed {failed.kind or 'unclassified'} after {took}{look}{doubt}, {_next(failed.next, wait_ms)}"
+    kind, kept = failed.kind or "unclassified", _captured(record)
+    return f"{start} failed {kind} after {took}{look}{doubt}, {_next(failed.next, wait_ms)}{kept}"
+
+
+def _captured(record: AttemptRecord) -> str:
+    """That its request was captured; what became of it stands in a record of its own."""
+    size = record.model_input.bytes if record.model_input else 0
+    return f", request captured ({size:,} bytes)" if size else ""
 
 
 def _next(following: Retry, wait_ms: int | None) -> str:
