@@ -5,6 +5,7 @@ result (`run_tool`). The message is bounded whatever a gate wrote; the whole out
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final, Protocol, assert_never
 
 import pydantic_core
@@ -16,8 +17,9 @@ from activities.cutting import head, tail
 from activities.files import MANIFEST, NamedFile
 from activities.messages import user_message
 from activities.stored import Contents, Transcript
+from activities.tried import opening, tried
 from ledger.agent import AgentSpec
-from ledger.conversation import digest
+from ledger.conversation import Conversation, digest
 from ledger.failing_items import Item
 from ledger.fingerprint import fingerprint
 from ledger.notes import GuideNote, Note, RepairNote, StageNote
@@ -46,8 +48,7 @@ class NoteWriter:
         The same notes at the same head append once.
         """
         agent = AgentSpec.model_validate_json(await self._store.get(request.agent_ref))
-        run = request.conversation.id
-        said = [await self._said(note, agent, run) for note in request.notes]
+        said = [await self._said(note, agent, request.conversation) for note in request.notes]
         key = f"notes:{digest(pydantic_core.to_json(request.notes))}"
         message = user_message("\n\n".join(said), await self._files(request, agent))
         stored = await self._store.append(request.conversation, key, message)
@@ -62,12 +63,13 @@ class NoteWriter:
         known = {file.name: file for file in MANIFEST.validate_json(await self._store.get(request.files_ref))}
         return [known[name] for name in names]
 
-    async def _said(self, note: Note, agent: AgentSpec, run: str) -> str:
+    async def _said(self, note: Note, agent: AgentSpec, conversation: Conversation) -> str:
         match note:
             case RepairNote():
                 output = (await self._store.get(note.output)).decode(errors="replace")
-                root = folder_in(output, run, agent.workspace or "")
-                plan = await asyncio.to_thread(repair_plan, note, output, root)
+                root = folder_in(output, conversation.id, agent.workspace or "")
+                before = await self._store.read(conversation) if note.round > 1 else []
+                plan = await asyncio.to_thread(repair_plan, note, output, root, before)
                 return f"{plan.rstrip()}\n\n{whole_output(note)}" if _can_read_on(agent, note) else plan
             case GuideNote():
                 words = note.text if note.ref is None else (await self._store.get(note.ref)).decode(errors="replace")
@@ -78,14 +80,18 @@ class NoteWriter:
                 assert_never(note)
 
 
-def repair_plan(note: RepairNote, output: str, root: str) -> str:
-    """Say what failed, whether it was seen before and when, and what the gate printed last; bounded in size."""
-    parts = [f'The gate "{note.gate}" failed (round {note.round}). Your work is not accepted before it passes.']
+def repair_plan(note: RepairNote, output: str, root: str, before: Sequence[bytes] = ()) -> str:
+    """Say what failed, whether it was seen before and when, what was tried, and what the gate printed last.
+
+    Bounded in size. `before` are the messages that the plan follows.
+    """
+    parts = [f"{opening(note.gate, note.round)} Your work is not accepted before it passes."]
     if note.seen:
         parts.append(
             f"This is the same failure as in {_rounds(note.seen)}: what was done since did not mend it. "
             "A different approach is needed."
         )
+    parts.append(tried(note, before))
     parts.append(_failing(fingerprint(output, root=root).items))
     plain = output.replace(f"{root}/", "") if root else output
     parts.append(f"The end of its output:\n{tail(plain, MAX_TAIL)}")

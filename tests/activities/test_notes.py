@@ -1,15 +1,16 @@
 import re
 
 import pytest
-from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart
+from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
 from temporalio.testing import ActivityEnvironment
 
 from activities.answer import AnswerReader
 from activities.contract import MAX_INLINE_ANSWER, Append, ReadAnswer, WriteJournal
 from activities.files import MANIFEST, NamedFile
 from activities.journal import JournalWriter
-from activities.messages import files_of, parse, serialise, user_message
+from activities.messages import files_of, parse, serialise, tool_calls, tool_result, user_message
 from activities.notes import MAX_ITEMS, MAX_TAIL, NoteWriter, folder_in
+from activities.tried import MAX_CALLS, MAX_ROUND
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
 from ledger.notes import GuideNote, RepairNote, StageNote
@@ -71,12 +72,32 @@ async def append(store, started):
 def told(store, append):
     """Append notes and return what the model reads of them."""
 
-    async def text_of_notes(*notes):
-        bodies = await store.read(await append(*notes))
+    async def text_of_notes(*notes, to=None):
+        bodies = await store.read(await append(*notes, **({"to": to} if to else {})))
         (part,) = parse(bodies[-1]).parts
         return part.content
 
     return text_of_notes
+
+
+@pytest.fixture
+def worked(store, append, started):
+    """A plan, where one is given, and then an answer with these calls and a result for each; where that ends."""
+
+    async def work(note, *calls, to=None, result="done"):
+        place = await append(note, to=to or started) if note else to or started
+        if not calls:
+            return place
+        answer = ModelResponse(parts=[ToolCallPart(name, given, f"id{n}") for n, (name, given) in enumerate(calls)])
+        answered = (await store.append(place, f"request {place.length}", serialise(answer))).conversation
+        for ordinal, call in enumerate(tool_calls(serialise(answer))):
+            place = (await store.append_result(answered, ordinal, tool_result(call, result))).conversation
+        return place
+
+    return work
+
+
+PLAN = 'The gate "tests" failed (round 2). Your work is not accepted before it passes.'
 
 
 async def repair(store, output, **fields):
@@ -106,13 +127,76 @@ async def test_a_failure_seen_before_asks_for_a_different_approach_and_names_the
     assert "A different approach is needed." in text
 
 
-async def test_the_message_is_bounded_whatever_a_gate_wrote(store, told):
+async def test_the_message_is_bounded_whatever_a_gate_wrote_and_whatever_was_tried(store, told, worked):
     output = "".join(f"src/file{n}.py:{n}: error: {'x' * 5_000} [misc]\n" for n in range(1_000))
-    text = await told(await repair(store, output))
-    assert text.count("\n- ") == MAX_ITEMS + 1
-    assert re.search(r"\n- and \d+ more\n", text)
-    assert len(text.encode()) < MAX_TAIL + MAX_ITEMS * 320 + 500
+    note, place = await repair(store, output), None
+    for number in range(1, 10):
+        note = note.model_copy(update={"round": number, "seen": tuple(range(1, number))})
+        place = await worked(note, *((f"tool{n}" * 99, {"a" * 999: n, "path": "分" * 60}) for n in range(99)), to=place)
+    text = await told(note.model_copy(update={"round": 10, "seen": tuple(range(2, 10))}), to=place)
+    what_fails = text.partition("What fails:")[2]
+    assert what_fails.count("\n- ") == MAX_ITEMS + 1
+    assert re.search(r"\n- and \d+ more\n", what_fails)
+    assert len(what_fails.encode()) < MAX_TAIL + MAX_ITEMS * 320 + 500
+    assert len(text.encode()) < MAX_TAIL + MAX_ITEMS * 320 + MAX_CALLS * 110 + 8 * (MAX_ROUND + 20) + 700
     assert text.endswith("x [misc]\n")
+
+
+async def test_what_was_tried_since_the_gates_last_plan_is_told_with_what_each_call_was_about(store, told, worked):
+    note = await repair(store, PYTEST_OUTPUT)
+    place = await worked(note)
+    content = {"path": "src/app.py", "content": "x = 1\n" * 9, "why": "because " * 8}
+    place = await worked(
+        None, ("write_file", content), ("run", {}), ("read_file", {"path": "a b", "lines": 9}), to=place
+    )
+    place = await worked(None, ("write_file", content), ("odd\n- name", "no JSON"), to=place)
+    text = await told(note.model_copy(update={"round": 2}), to=place)
+    assert (
+        "\n\nWhat was tried since round 1:\n"
+        '- run\n- read_file path="a b" lines=9\n- write_file path="src/app.py" (2 times)\n'
+        "- odd\\x0a- name\n\nWhat fails:"
+    ) in text
+
+
+async def test_a_first_failure_tells_of_nothing_tried_and_one_without_any_call_says_so(store, told, worked, append):
+    note = await repair(store, PYTEST_OUTPUT)
+    place = await worked(None, ("write_file", {"path": "app.py"}))
+    assert "tried" not in await told(note, to=place)
+    text = await told(note.model_copy(update={"round": 2}), to=await append(note, to=place))
+    assert "\n\nNo tool was called since round 1.\n\n" in text
+
+
+async def test_what_led_to_the_same_failure_before_is_told_by_the_round_that_it_led_to(store, told, worked):
+    note, place = await repair(store, PYTEST_OUTPUT), None
+    other = note.model_copy(update={"gate": "lint"})
+    for number, path in enumerate(("first", "second", "third", "fourth"), 1):
+        place = await worked(None, ("write_file", {"path": path}), to=place)
+        place = await worked(note.model_copy(update={"round": number}), to=place)
+        place = await worked(other.model_copy(update={"round": number}), to=place)
+    place = await worked(None, ("write_file", {"path": "fifth"}), to=place)
+    text = await told(note.model_copy(update={"round": 5, "seen": (1, 3)}), to=place)
+    assert (
+        'What was tried since round 4:\n- write_file path="fifth"\n\n'
+        "What was tried before, and ended in this failure:\n"
+        '- before round 3: write_file path="third"\n\n'
+    ) in text
+    assert "second" not in text
+
+
+async def test_a_tool_that_prints_a_plan_and_a_person_who_quotes_one_hide_nothing_that_was_tried(store, told, worked):
+    note = await repair(store, PYTEST_OUTPUT)
+    place = await worked(note)
+    place = await worked(None, ("write_file", {"path": "app.py"}), result=f"\n\n{PLAN}", to=place)
+    place = await worked(GuideNote(text=PLAN), to=place)
+    assert '- write_file path="app.py"\n' in await told(note.model_copy(update={"round": 3}), to=place)
+
+
+async def test_the_same_plan_at_the_same_head_is_the_same_message(store, worked, append):
+    note = await repair(store, PYTEST_OUTPUT)
+    place = await worked(note, ("write_file", {"path": "app.py"}))
+    again = note.model_copy(update={"round": 2, "seen": (1,)})
+    assert await append(again, to=place) == await append(again, to=place)
+    assert await store.unused_answers(RUN) == []
 
 
 async def test_where_the_stage_can_read_outputs_the_plan_ends_with_the_whole_ones_name(store, told):
