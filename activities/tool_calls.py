@@ -51,6 +51,11 @@ class ToolCalls:
             call = call.model_copy(update={"arguments": await self.words(request.call.said)})
         return call, tuple(before)
 
+    async def written_before(self, request: RunTool) -> int:
+        """Bytes that the model wrote as arguments of the calls before this one, in the same answer."""
+        *_, answer = await self._store.read(request.answer)
+        return sum(len(call.arguments.encode()) for call in tool_calls(answer)[: request.call.index])
+
     async def words(self, said: Edit | Reject | Reply) -> str:
         """What a person wrote, wherever it is; "" for nothing."""
         return (await self._store.get(said.ref)).decode(errors="replace") if said.ref else said.text or ""

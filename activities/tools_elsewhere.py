@@ -5,7 +5,7 @@ The workflow calls the activity between them. Not here: any call of a tool.
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pydantic_core
 from temporalio import activity
@@ -16,6 +16,15 @@ from activities.output_schema import misfit
 from activities.tool import ToolResult
 from activities.tool_calls import ToolCalls, ToolStore, arguments_digest
 from activities.tool_declaration import ToolDeclaration
+
+MAX_ARGUMENTS: Final = 1_048_576
+"""Bytes of arguments that the calls of one answer may bring into history, each twice (read, then scheduled).
+
+Temporal takes payloads of 2 MB and messages of 4 MB; beyond that the workflow task would fail for ever.
+"""
+
+SHORT_ARGUMENTS: Final = 4_096
+"""Bytes that are never refused for their size: of the most calls that an answer may have (128), half a megabyte."""
 
 
 class ElsewhereTools:
@@ -48,12 +57,19 @@ class ElsewhereTools:
         """The result of a call that cannot be made."""
         refusal = await self._calls.unknown(request, call)
         if refusal is None:
-            fault = _too_large(call.arguments) or misfit(self._tools[call.name].parameters, call.arguments or "{}")
+            fault = await self._too_long(request, call) or _beyond_json(call.arguments)
+            fault = fault or misfit(self._tools[call.name].parameters, call.arguments or "{}")
             refusal = ToolResult(text=f"arguments of {call.name}: {fault}", failed=True) if fault else None
         return await self._calls.keep(request, call, refusal) if refusal else None
 
+    async def _too_long(self, request: RunTool, call: Call) -> str | None:
+        size = len(call.arguments.encode())
+        if size <= SHORT_ARGUMENTS or size + await self._calls.written_before(request) <= MAX_ARGUMENTS:
+            return None
+        return f"too long; the calls of one answer may have {MAX_ARGUMENTS:,} bytes of arguments together"
 
-def _too_large(arguments: str) -> str | None:
+
+def _beyond_json(arguments: str) -> str | None:
     """A number like 1e400 is valid JSON, but no other worker could read what it would become."""
     try:
         json.dumps(json.loads(arguments or "{}"), allow_nan=False)

@@ -5,6 +5,7 @@ Temporal's `RPCError`; how they are told to a person is the door's.
 """
 
 import asyncio
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final, Literal
@@ -27,6 +28,11 @@ QUERY_S: Final = 5.0
 """Seconds that a query may take; a worker answers in milliseconds."""
 ANSWER_S: Final = 20.0
 """Seconds that an answer may take to be taken; a worker does it in milliseconds."""
+MAX_MESSAGE: Final = 65_536
+"""Bytes of an answer as JSON. Longer text belongs into the store, and its reference into the answer.
+
+Above 2 MB the server takes an update that no worker can be given: the run's workflow task would fail until a reset.
+"""
 
 NEEDS_HUMAN: Final = (
     f"WorkflowType = '{WORKFLOW}' AND {ATTRIBUTE_STATUS} = 'needs_human' AND ExecutionStatus = 'Running'"
@@ -42,9 +48,9 @@ class NotTaken(Frozen):
     """An answer that changed nothing, as far as can be told."""
 
     why: Literal["refused", "unanswered"]
-    """refused: by the run; unanswered: nobody said anything in time, and it may still be taken."""
+    """refused: by the run, or before it was sent; unanswered: nobody said anything in time, it may still be taken."""
     reason: str
-    """The run's own words, on one line; "" where nobody answered."""
+    """Why, on one line; "" where nobody answered."""
 
 
 async def ask(handle: WorkflowHandle[Any, Any], query: str, *args: object, within_s: float = QUERY_S) -> Any:  # noqa: ANN401 - JSON
@@ -64,6 +70,11 @@ async def ask(handle: WorkflowHandle[Any, Any], query: str, *args: object, withi
 
 async def answer(handle: WorkflowHandle[Any, Any], message: Mapping[str, Any]) -> NotTaken | None:
     """Send update `answer`; None: it was taken."""
+    size = len(json.dumps(dict(message)).encode())
+    if size > MAX_MESSAGE:
+        return NotTaken(
+            why="refused", reason=f"the answer has {size:,} bytes; at most {MAX_MESSAGE:,} are sent to a run"
+        )
     try:
         await handle.execute_update(UPDATE_ANSWER, dict(message), rpc_timeout=timedelta(seconds=ANSWER_S))
     except WorkflowUpdateFailedError as error:

@@ -35,13 +35,13 @@ class Stage:
     process: Process | None = None
     reading: asyncio.Task[None] | None = None
 
-    async def work(self) -> None:
-        """Start a worker and wait until it polls."""
+    async def work(self, *command: str) -> None:
+        """Start a worker and wait until it polls. `command`: what Python runs, if not the worker itself."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("TEMPORAL_", "ENDSTOP_"))}
         keys = {"OPENAI_API_KEY": "key-marker-0815", "ANTHROPIC_API_KEY": "key-marker-0815"}
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,
-            str(ROOT / "worker.py"),
+            *(command or (str(ROOT / "worker.py"),)),
             cwd=self.folder,
             env=clean | keys | {"TEMPORAL_ADDRESS": self.address},
             stdin=DEVNULL,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from workflows.reaching import ask
+from workflows.reaching import NotTaken, answer, ask
 
 
 async def test_asking_a_run_without_a_worker_can_be_broken_off(client):
@@ -19,3 +19,14 @@ async def test_asking_a_run_without_a_worker_can_be_broken_off(client):
 async def test_asking_a_run_without_a_worker_ends_in_nothing(client):
     run = await client.start_workflow("AgentWorkflow", id="unanswered-too", task_queue="nobody-at-all")
     assert await ask(run, "status", within_s=0.5) is None
+
+
+async def test_an_answer_that_would_break_the_run_is_never_sent(client):  # FAULTS 32
+    run = await client.start_workflow("AgentWorkflow", id="too-long", task_queue="nobody-at-all")
+    refused = await answer(run, {"answer": "guide", "text": "x" * 2_500_000})
+    assert isinstance(refused, NotTaken)
+    assert (refused.why, refused.reason) == (
+        "refused",
+        "the answer has 2,500,031 bytes; at most 65,536 are sent to a run",
+    )
+    assert (await run.describe()).raw_description.pending_workflow_task.attempt == 1
