@@ -73,10 +73,15 @@ def test_with_gates_and_no_sandbox_it_refuses_and_names_the_package_and_the_choi
     assert not (tmp_path / ".endstop").exists()
 
 
+NO_COMMAND = '[gates.form]\nschema = { type = "object" }\n'
+
+
 @pytest.mark.parametrize(
-    ("text", "warned"), [("", 0), (f'sandbox = "none"\n{GATE}', 1)], ids=["no gate", "the operator chose none"]
+    ("text", "warned"),
+    [("", 0), (NO_COMMAND, 0), (f'sandbox = "none"\n{GATE}', 1)],
+    ids=["no gate", "no command", "the operator chose none"],
 )
-async def test_without_a_sandbox_it_runs_where_no_gate_is_declared_and_with_a_warning_where_the_operator_chose_so(
+async def test_without_a_sandbox_it_runs_where_no_command_is_declared_and_with_a_warning_where_the_operator_chose_so(
     tmp_path, temporal_server, text, warned
 ):
     (tmp_path / "endstop.toml").write_text(text)
@@ -84,6 +89,12 @@ async def test_without_a_sandbox_it_runs_where_no_gate_is_declared_and_with_a_wa
         events = await until_ready(process)
     warnings = [event for event in events if event["level"] == "warning"]
     assert [event["event"] for event in warnings] == ["worker.no_sandbox"] * warned
+
+
+def test_a_gate_that_cannot_be_asked_keeps_it_from_starting_with_one_line(tmp_path, temporal_server):
+    (tmp_path / "endstop.toml").write_text('[gates.sums]\nfunction = "no_such_module:sums"\n')
+    line = refused(tmp_path, 1, TEMPORAL_ADDRESS=temporal_server)
+    assert line.startswith("gate sums: no_such_module:sums cannot be imported (ModuleNotFoundError: ")
 
 
 @pytest.fixture
