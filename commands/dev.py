@@ -30,7 +30,7 @@ async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port:
     """Run all of it until told to stop."""
     from commands.working import work_with
 
-    settings = settings_from(setup.settings)
+    settings = settings_from(setup.settings).model_copy(update={"deployment": None})  # nobody makes it the current one
     answers = _script(script) if simulate or script or not has_keys(settings) else None
     async with AsyncExitStack() as stack:
         await _server(setup.where, folder_of(settings), ui_port, stack)

@@ -41,6 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(folder: Path) -> None:
     (folder / "script.toml").write_text(SCRIPT)
     (folder / "agent.toml").write_text('models = ["openai:any"]')
+    (folder / "endstop.toml").write_text('[worker]\ndeployment = "d"\nbuild_id = "nobody makes it the current one"\n')
     port, ui_port = free_port(), free_port()
     address = ("--address", f"127.0.0.1:{port}")
     command = [
