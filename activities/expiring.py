@@ -4,7 +4,6 @@ Here: the work, in batches, so that runs may write in between. Not here: when it
 removing is (the store).
 """
 
-import asyncio
 import time
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -62,8 +61,7 @@ class Expirer:
         while not (gone := await self._store.expire(before, by=BY, limit=BATCH)).nothing:
             requests, details = requests + gone.requests, details + gone.details
             activity.heartbeat()
-        if requests or details:
-            await self._out_of_the_files()
+        await self._out_of_the_files()  # also what an earlier try removed and could not bring out
         _log.info("expiry.done", requests=requests, details=details)
         return {"requests": requests, "details": details}
 
@@ -72,5 +70,4 @@ class Expirer:
             if await self._store.scrub():
                 return
             activity.heartbeat()
-            await asyncio.sleep(1)
         raise ApplicationError("what was removed still stands in a file that others read", type="StillRead")

@@ -43,7 +43,7 @@ async def redact_run(setup: Setup, run: str, attempt: str | None) -> None:
         if wanted is not None:
             await _known(store, run, conversation, wanted)
         removed = await store.redact(conversation, wanted, by=me())
-        scrubbed = removed.nothing or await store.scrub()
+        scrubbed = await store.scrub()
     _say(setup, run, removed, scrubbed=scrubbed)
 
 
@@ -54,7 +54,7 @@ async def redact_transcript(setup: Setup, run: str, *, force: bool) -> None:
         await _ensure_ended(things, view, force=force)
         refs = await _contents(things.store, view)
         removed = await things.store.redact_transcript(view.conversation, refs, by=me())
-        scrubbed = removed.nothing or await things.store.scrub()
+        scrubbed = await things.store.scrub()
     _say(setup, run, removed, scrubbed=scrubbed)
 
 
