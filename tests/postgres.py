@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import psycopg
 
@@ -81,11 +81,11 @@ class Postgres:
             return done.fetchall() if done.description else []
 
     def _run(self, program: str, *arguments: str) -> None:
-        """PostgreSQL refuses root, which tests in a container are."""
-        user = {"user": _somebody(), "group": _group(), "extra_groups": []} if os.geteuid() == 0 else {}
         with (self.folder / f"{program}.out").open("wb") as out:
             command = [str(self.programs / program), *arguments]
-            done = subprocess.run(command, cwd=self.folder, stdout=out, stderr=out, check=False, timeout=60, **user)
+            done = subprocess.run(
+                command, cwd=self.folder, stdout=out, stderr=out, check=False, timeout=60, **_unprivileged()
+            )
         assert done.returncode == 0, (self.folder / f"{program}.out").read_text()
 
 
@@ -95,18 +95,33 @@ def running() -> Iterator[Postgres]:
     programs = _programs()
     assert programs, MISSING
     folder = Path(tempfile.mkdtemp(prefix="endstop-postgres-"))
-    try:
-        if os.geteuid() == 0:
-            shutil.chown(folder, _somebody(), _group())
+    if os.geteuid() == 0:
+        shutil.chown(folder, _somebody(), _group())
+    with _thrown_away(folder, programs):
         server = Postgres(programs, folder, free_port())
         server.make()
         server.start()
-        try:
-            yield server
-        finally:
-            server.stop("immediate")
+        yield server
+
+
+@contextmanager
+def _thrown_away(folder: Path, programs: Path) -> Iterator[None]:
+    """Stop what runs in the folder and remove it after this block, also where the tests are killed: a shell of its own
+    waits for the end of a pipe, which is the end of this process.
+    """
+    script = 'cat; cd "$0"; "$1/pg_ctl" stop --wait -D data -m immediate; rm -rf "$0"'
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", script, str(folder), str(programs)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **_unprivileged(),
+    )
+    try:
+        yield
     finally:
-        shutil.rmtree(folder)
+        shell.communicate(timeout=60)
 
 
 def _programs() -> Path | None:
@@ -115,6 +130,11 @@ def _programs() -> Path | None:
     on_path = shutil.which("initdb")
     found = [*([Path(on_path).resolve().parent] if on_path else []), *reversed(debian)]
     return next((folder for folder in found if (folder / "pg_ctl").exists()), None)
+
+
+def _unprivileged() -> dict[str, Any]:
+    """PostgreSQL refuses root, which tests in a container are."""
+    return {"user": _somebody(), "group": _group(), "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 def _somebody() -> str:
