@@ -11,6 +11,7 @@ from typing import Final, Protocol, assert_never
 import pydantic_core
 from temporalio import activity
 
+from activities.agents import Agents
 from activities.catalog import READ_OUTPUT
 from activities.contract import APPEND, Append
 from activities.cutting import head, tail
@@ -40,6 +41,7 @@ class NoteWriter:
 
     def __init__(self, store: NoteStore) -> None:
         self._store = store
+        self._agents = Agents(store)
 
     @activity.defn(name=APPEND)
     async def append(self, request: Append) -> str:
@@ -47,7 +49,7 @@ class NoteWriter:
 
         The same notes at the same head append once.
         """
-        agent = AgentSpec.model_validate_json(await self._store.get(request.agent_ref))
+        agent = await self._agents.get(request.agent_ref)
         said = [await self._said(note, agent, request.conversation) for note in request.notes]
         key = f"notes:{digest(pydantic_core.to_json(request.notes))}"
         message = user_message("\n\n".join(said), await self._files(request, agent))

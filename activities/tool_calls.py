@@ -10,13 +10,13 @@ from typing import Final, Literal, Protocol
 
 from temporalio.exceptions import ApplicationError
 
+from activities.agents import Agents
 from activities.contract import RunTool, ToolDone
 from activities.cutting import middle_out
 from activities.messages import Call, result_of, tool_calls, tool_result
 from activities.stored import Contents, Transcript
 from activities.tool import ToolResult
 from activities.tool_declaration import Handling
-from ledger.agent import AgentSpec
 from ledger.answers import Edit, Reject, Reply
 from ledger.conversation import Conversation, digest
 from ledger.outcomes import ToolOutcome
@@ -37,6 +37,7 @@ class ToolCalls:
 
     def __init__(self, store: ToolStore, tools: Mapping[str, Handling]) -> None:
         self._store = store
+        self._agents = Agents(store)
         self._tools = tools
 
     async def read(self, request: RunTool) -> tuple[Call, tuple[bytes, ...]]:
@@ -62,7 +63,7 @@ class ToolCalls:
 
     async def unknown(self, request: RunTool, call: Call) -> ToolResult | None:
         """What the model is told of a tool that its stage has not; None where it has."""
-        agent = AgentSpec.model_validate_json(await self._store.get(request.agent_ref))
+        agent = await self._agents.get(request.agent_ref)
         allowed = tuple(name for name in agent.stages[request.stage].tools if name in self._tools)
         if call.name in allowed:
             return None
