@@ -170,6 +170,18 @@ def replay(*, setup: Setup, run: str | None, run_id: str | None, file: str | Non
     return run_to_end(replay_runs(setup, run, run_id, file, every=every))
 
 
+@main.command("output")
+@click.argument("run", metavar="ID")
+@click.argument("wanted", metavar="[GATE|REF]", required=False)
+@OUTPUT_FLAG
+@setup_flags
+def print_output(*, setup: Setup, run: str, wanted: str | None) -> int:
+    """Print all that a failed gate printed (the newest, or GATE's), or what the store has under REF."""
+    from commands.outputs import show_output
+
+    return run_to_end(show_output(setup, run, wanted))
+
+
 @main.command()
 @click.argument("run", metavar="ID")
 @OUTPUT_FLAG

@@ -9,10 +9,11 @@ from typing import Final
 
 from commands.answering import how_to_answer
 from commands.reasons import last_failures, told
+from commands.rounds import rounds_of, rounds_table
 from commands.runs import Unfinished, View
 from commands.tables import plain, plain_line, table
-from commands.tallies import GateTally, TargetTally, TimeSpent, cost, ending, gates, targets, time_spent
-from commands.words import cost_line, counted, narrate, place, seconds
+from commands.tallies import GateTally, TargetTally, TimeSpent, cost, ending, gates, revision, targets, time_spent
+from commands.words import cost_line, counted, narrate, place, revision_named, seconds
 from commands.words import line as words_of
 from inbox.asked_call import AskedCall, offered
 from ledger.captures import tally
@@ -47,6 +48,8 @@ def as_json(view: View) -> dict[str, object]:
         "targets": [row.model_dump(mode="json") for row in targets(view.entries)],
         "failures": [failure.model_dump(mode="json") for failure in last_failures(view.entries)],
         "gates": [row.model_dump(mode="json") for row in gates(view.entries)],
+        "rounds": [record.model_dump(mode="json", exclude={"type"}) for record in rounds_of(view.entries)],
+        "revision": revision(view.entries),
         "cost": spent.model_dump(mode="json") if (spent := cost(view.entries)) else None,
         "captures": tally(_attempts(view), view.changes),
         "time_spent": time_spent(view.entries).model_dump(mode="json"),
@@ -65,7 +68,7 @@ def question(run: str, asked: Asked, call: AskedCall | None = None) -> str:
     if asked.facts.get("gate") and asked.label == "WorkspaceLost":
         blocks.append(f"why: `endstop journal {run} --details` quotes what the gate met")
     elif asked.facts.get("gate"):
-        blocks.append(f"what failed: `endstop transcript {run}` has the gate's output")
+        blocks.append(f"what failed: `endstop output {run} {plain_line(str(asked.facts['gate']))}` has it whole")
     blocks += _choices(asked)
     if call:
         blocks += _arguments(run, call)
@@ -159,6 +162,8 @@ def _head(view: View, now: float) -> str:
     lines = [plain_line(f"{view.id}  {view.state}{_why(view)}")]
     if view.status and view.status.agent:  # it has none before it is prepared
         lines += _numbers(view.status)
+    if made_of := revision(view.entries):
+        lines.append(f"its workspace was made of {revision_named(made_of)}")
     lines += what_it_cost(view)
     if view.status and view.status.agent and view.status.doing and not view.ended:
         lines.append(doing(view.status, now))
@@ -212,6 +217,7 @@ def _tables(view: View) -> Iterator[str]:
         yield "\n".join(plain_line(told(failure)) for failure in failures)
     if checked := gates(view.entries):
         yield table(("GATE", "ROUNDS", "DIFFERENT", "CHARGES", "LAST"), [_gate_row(row) for row in checked])
+        yield rounds_table(view.id, view.entries)
     if view.ended and view.entries:
         yield why_so_long(view)
 

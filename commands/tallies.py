@@ -122,6 +122,12 @@ def ending(entries: Iterable[Entry]) -> RunRecord | None:
     return next((run for run in reversed(runs) if run.what in {"completed", "stopped", "cancelled"}), None)
 
 
+def revision(entries: Iterable[Entry]) -> str:
+    """What the run's workspace was made of: `git:COMMIT`, `sha256:DIGEST`; "" for a folder, or none."""
+    runs = (entry.record for entry in entries if isinstance(entry.record, RunRecord))
+    return next((run.revision for run in runs if run.what == "began"), "")
+
+
 def _waived(entries: Iterable[Entry]) -> dict[str, str]:
     """Who waived which gate: an answer names its intervention, and that one its gate."""
     gate_of: dict[str, str] = {}

@@ -53,6 +53,12 @@ def seconds(milliseconds: float) -> str:
     return f"{large} {small}".rstrip()
 
 
+def revision_named(revision: str) -> str:
+    """What a workspace was made of, for people: "commit 1a2b3c4d5e6f"."""
+    kind, _, digest = revision.partition(":")
+    return f"{'commit' if kind == 'git' else f'an archive, {kind}'} {digest[:12]}"
+
+
 def counted(count: int, thing: str) -> str:
     """A number of things: "1 attempt", "3 attempts"."""
     return f"{count} {thing}" if count == 1 else f"{count:,} {thing}s"
@@ -243,7 +249,9 @@ def _decided(decided: str) -> str:
 def _run(record: RunRecord) -> str:
     match record.what:
         case "began":
-            return "the run began"
+            return "the run began" + (
+                f", its workspace made of {revision_named(record.revision)}" if record.revision else ""
+            )
         case "stage":
             return f"stage {record.stage} began"
         case "continued":

@@ -27,6 +27,7 @@ import cli
 from simulator.log import Received
 from simulator.script import Script
 from simulator.server import Simulator
+from store import Store
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.timeout(600)  # a story takes a while on a busy machine
@@ -108,11 +109,11 @@ class Stage:
     folder: Path
     models: Models
 
-    def begin(self, *args: str, stdin: Any = DEVNULL) -> Popen[str]:
+    def begin(self, *args: str, stdin: Any = DEVNULL, stdout: Any = PIPE, text: bool = True) -> Popen[Any]:
         """A command as a process of its own, in the background."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("TEMPORAL_", "ENDSTOP_"))}
         command = [sys.executable, str(ROOT / "cli.py"), *args, "--address", self.address]
-        return Popen(command, cwd=self.folder, env=clean | KEYS, stdin=stdin, stdout=PIPE, stderr=PIPE, text=True)
+        return Popen(command, cwd=self.folder, env=clean | KEYS, stdin=stdin, stdout=stdout, stderr=PIPE, text=text)
 
     def endstop(self, *args: str, settings: str = "endstop.toml") -> Done:
         """A command in this process, to its end."""
@@ -228,6 +229,9 @@ def story(stage: Stage) -> Story:
     note("transcript", "transcript", "story")
     note("transcript, json", "transcript", "story", "-o", "json")
     note("listed", "ls", "-o", "json")
+    note("output", "output", "story")
+    note("output of the gate, json", "output", "story", "tests", "-o", "json")
+    note("output of no gate", "output", "story", "tets")
     return story
 
 
@@ -394,6 +398,44 @@ def test_what_the_worker_refuses_ends_the_run_and_the_watch_with_its_reason(stag
     watched = stage.endstop(*start, settings="more.toml")
     assert watched.code == 1
     assert 'refused  failed: agent: stage main: unknown gate "more"; there are: tests' in watched.out
+
+
+def test_the_output_of_a_failed_gate_can_be_had_whole_and_a_mistyped_gate_is_told(story: Story, stage: Stage) -> None:
+    page, newest = story["output"].out, story["output of the gate, json"].json
+    assert " failed" in page.splitlines()[-1]
+    failed = [record for record in story["journal, json"].json["records"] if record.get("output")]
+    assert (newest["gate"], newest["round"], newest["ref"], newest["output"]) == (
+        "tests",
+        failed[-1]["round"],
+        failed[-1]["output"],
+        page,
+    )
+    first = stage.endstop("output", "story", failed[0]["output"])
+    assert (first.code, first.out != page) == (0, failed[0]["output"] != newest["ref"])
+    refused = story["output of no gate"]
+    assert (refused.code, refused.out) == (1, "")
+    assert "no gate 'tets' has failed; did you mean \"tests\"?" in refused.err
+    assert "content '000000000000000000000000' is not in the store" in stage.endstop("output", "story", "0" * 24).err
+
+
+def test_an_output_commands_no_terminal_and_is_passed_on_byte_by_byte(story: Story, stage: Stage) -> None:
+    hostile = b"\x1b[2J\x9b1m\xff\r\n"
+
+    async def put() -> str:
+        store = await Store.open(f"sqlite:///{stage.folder}/.endstop/store.db")
+        ref = await store.put(hostile)
+        await store.close()
+        return ref
+
+    ref = asyncio.run(put())
+    screen, terminal = pty.openpty()
+    process = stage.begin("output", "story", ref, stdout=terminal)
+    process.wait()
+    os.close(terminal)
+    assert os.read(screen, 1_000) == "\\x1b[2J\ufffd1m\ufffd\\x0d\r\n\r\n".encode()
+    os.close(screen)
+    process = stage.begin("output", "story", ref, text=False)
+    assert process.communicate()[0] == hostile
 
 
 def test_without_a_worker_a_run_is_shown_from_the_store_and_says_so(stage: Stage) -> None:

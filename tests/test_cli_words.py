@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from commands.runs import Unfinished, View
-from commands.show import doing, journal_lines, question, show
+from commands.show import as_json, doing, journal_lines, question, show
 from commands.tables import plain, table
 from commands.tallies import gates, targets, time_spent
 from commands.transcript import render
@@ -209,7 +209,7 @@ def test_a_gate_that_could_not_run_points_to_why_and_one_that_failed_to_what_it_
     broken = question("r", asked_of(Open(id="int-1", intervention=lost, at=1)))
     assert "gate g could not run\nwhy: `endstop journal r --details` quotes what the gate met\n" in broken
     spent = question("r", asked_of(Open(id="int-1", intervention=BudgetSpent(gate="g", charged=4, budget=3), at=1)))
-    assert "what failed: `endstop transcript r` has the gate's output" in spent
+    assert "what failed: `endstop output r g` has it whole" in spent
 
 
 def test_a_spend_limit_says_how_far_it_has_to_be_raised() -> None:
@@ -228,6 +228,39 @@ def test_sums_by_gate_count_different_failures_and_charges() -> None:
     rounds = journal(gate(1, "a"), gate(2, "b"), gate(3, "a", charged=True, charges=1), gate(4, "", decided="passed"))
     (row,) = gates(rounds)
     assert (row.rounds, row.different, row.charges, row.last) == (4, 2, 1, "passed")
+
+
+def test_the_page_has_a_row_for_each_round_of_a_gate_with_what_it_cost_and_what_was_decided() -> None:
+    drifts = gate(2, "bbbbbbbbbb").model_copy(update={"repetitions": 1, "drift": 2, "items": 3})
+    charged = gate(3, "aaaaaaaaaa", charged=True, charges=1).model_copy(update={"repetitions": 2, "escalated": True})
+    entries = tuple(journal(gate(1, "aaaaaaaaaa"), drifts, charged, gate(4, "", charges=1, decided="passed")))
+    page = [re.split("  +", row) for row in show(View(id="r", state="running", entries=entries)).splitlines()]
+    start = page.index(["GATE", "ROUND", "VERDICT", "ITEMS", "FAILURE", "SEEN", "DRIFT", "COST", "DECIDED"])
+    assert page[start + 2 : start + 5] == [
+        ["tests", "2", "failing", "3", "bbbbbbbb", "1", "2", "free", "admitted"],
+        ["tests", "3", "failing", "1", "aaaaaaaa", "2", "0", "charged (1)", "admitted, next model"],
+        ["tests", "4", "passed", "-", "-", "-", "-", "-", "passed"],
+    ]
+
+
+def test_a_page_of_many_rounds_shows_the_newest_and_says_where_the_others_are() -> None:
+    page = show(View(id="r", state="running", entries=tuple(journal(*(gate(n, f"{n}") for n in range(1, 24))))))
+    assert "(3 earlier rounds: `endstop journal r`)" in page
+    assert [f"tests  {n} " in page for n in (3, 4, 23)] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("revision", "words"),
+    [
+        (f"git:{'1a2b3c4d' * 5}", "commit 1a2b3c4d1a2b"),
+        (f"sha256:{'1a2b3c4d' * 8}", "an archive, sha256 1a2b3c4d1a2b"),
+    ],
+)
+def test_what_a_workspace_was_made_of_is_on_the_page_and_in_the_journal(revision: str, words: str) -> None:
+    view = View(id="r", state="running", entries=tuple(journal(RunRecord(at=1, what="began", revision=revision))))
+    assert f"its workspace was made of {words}\n" in show(view) + "\n"
+    assert f"the run began, its workspace made of {words}" in "\n".join(journal_lines(view))
+    assert as_json(view)["revision"] == revision
 
 
 def test_a_waived_gate_and_a_stopped_run_say_on_whose_word() -> None:
