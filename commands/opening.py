@@ -60,8 +60,8 @@ async def opened(setup: Setup) -> AsyncIterator[Opened]:
 
 @asynccontextmanager
 async def open_store(settings: "Settings") -> AsyncIterator["Store"]:
-    """The store that the settings name. Refused: it cannot be opened."""
-    from store import Store, StoreUnavailable
+    """The store that the settings name. Refused: it cannot be opened, or does not work while it is used."""
+    from store import Store, StoreTroubled, StoreUnavailable
 
     try:
         store = await Store.open(settings.store_url)
@@ -69,5 +69,7 @@ async def open_store(settings: "Settings") -> AsyncIterator["Store"]:
         raise Refused(str(error)) from error
     try:
         yield store
+    except StoreTroubled as error:
+        raise Refused(f"{error}; try again") from error
     finally:
         await store.close()

@@ -1,6 +1,7 @@
 """The command line: what it refuses, with which one line and exit code, before anything is started."""
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -163,6 +164,22 @@ def test_a_store_that_cannot_be_opened_is_named_and_nothing_is_started(folder: P
     assert "store.db" in line
     (folder / "endstop.toml").write_text(SETTINGS)
     assert "no run" in refused(endstop("show", folder.name, "--address", temporal_server), 1)
+
+
+def test_a_store_that_somebody_holds_is_told_in_one_line_and_nothing_is_started(
+    folder: Path, temporal_server: str
+) -> None:
+    start = ("start", "agent.toml", "--task", "x", "--id", folder.name, "--address", temporal_server)
+    asyncio.run(opened_once(load_settings().store_url))
+    with sqlite3.connect(folder / ".endstop" / "store.db") as database:
+        database.execute("BEGIN IMMEDIATE")
+        assert refused(endstop(*start), 1) == "endstop: the store does not work now: database is locked; try again"
+    assert "no run" in refused(endstop("show", folder.name, "--address", temporal_server), 1)
+
+
+async def opened_once(url: str) -> None:
+    """Make the store's file."""
+    await (await Store.open(url)).close()
 
 
 @pytest.mark.parametrize("command", ["show", "journal", "transcript", "watch"])
