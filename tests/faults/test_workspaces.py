@@ -1,5 +1,7 @@
 """Workspaces where there are several workers: one holds a run's, and nobody else ever stands in for it (issue 4)."""
 
+import os
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
-from tests.faults.conftest import TEXT, Stage, records, staged
+from tests.faults.conftest import TEXT, Stage, eventually, records, staged
 from tests.faults.invariants import invariants_hold
 from tests.faults.test_tools_elsewhere import answer, asked_for
 
@@ -99,3 +101,44 @@ async def test_with_its_worker_gone_a_run_asks_and_goes_on_in_the_same_folder_wh
         assert asked["facts"]["worker"].encode() in b"".join(holder.log)
         assert asked["facts"]["worker"].encode() not in b"".join(other.log)
         await invariants_hold(machines[0], run)
+
+
+def repository(folder: Path) -> str:
+    """A repository with one commit; its id."""
+    folder.mkdir()
+    (folder / "app.py").write_text("x = 1\n")
+    ada = ("git", "-c", "user.name=ada", "-c", "user.email=ada@x")
+    for words in ("init -q", "add .", "commit -q -m one"):
+        subprocess.run([*ada, *words.split()], cwd=folder, check=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    return head.stdout.strip()
+
+
+async def test_a_worker_killed_while_git_fetches_leaves_nothing_half_made_and_the_run_goes_on(
+    temporal_server, client, tmp_path, monkeypatch
+):
+    commit = repository(tmp_path / "repo")
+    git, begun, go_on = tmp_path / "bin" / "git", tmp_path / "begun", tmp_path / "go-on"
+    git.parent.mkdir()
+    os.mkfifo(go_on)
+    hangs_once = f'case "$*" in *" fetch "*) if mkdir {begun} 2>/dev/null; then read word < {go_on}; fi ;; esac'
+    git.write_text(f'#!/bin/sh\n{hangs_once}\nPATH={os.environ["PATH"]} exec git "$@"\n')
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}:{os.environ['PATH']}")
+    script, settings = {"models": {"gpt-5": [TEXT]}}, f'[workspaces.app]\ngit = "{tmp_path}/repo"\n'
+    async with staged(client, temporal_server, tmp_path, script, settings) as act:
+        run = await act.start({"models": ["openai:gpt-5"], "workspace": "app", "tools": ["read_file"]})
+
+        async def fetching() -> bool:
+            return begun.exists()
+
+        await eventually(fetching)
+        await act.kill()
+        await act.work()
+        assert (await run.result())["status"] == "completed"
+        with go_on.open("w") as word:  # the git of the killed worker writes its share now, too late
+            word.write("\n")
+        began, *_ = await records(run, "run")
+        assert began["revision"] == f"git:{commit}"
+        assert {path.name for path in claimed(act, run).iterdir()} == {".git", "app.py"}
+        await invariants_hold(act, run)
