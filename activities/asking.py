@@ -23,6 +23,12 @@ class AskPerson(Frozen):
 
     question: Annotated[str, Field(min_length=1, max_length=1_000, description="One question, with all it depends on")]
     options: Annotated[tuple[Option, ...], Field(max_length=10, description="Replies to choose from, if any")] = ()
+    confirm: Annotated[bool, Field(description="Whether yes or no is all that you need")] = False
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The replies that a person is offered; any other is taken too."""
+        return self.options or (("yes", "no") if self.confirm else ())
 
 
 async def _not_put(asked: Asked) -> ToolResult:

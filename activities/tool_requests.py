@@ -68,5 +68,5 @@ def _question(arguments: str) -> Question | None:
         asked = AskPerson.model_validate_json(arguments)
     except ValidationError:
         return None
-    size = sum(len(text.encode()) for text in (asked.question, *asked.options))
-    return Question(text=asked.question, options=asked.options) if size <= MAX_TEXT else None
+    size = sum(len(text.encode()) for text in (asked.question, *asked.choices))
+    return Question(text=asked.question, options=asked.choices) if size <= MAX_TEXT else None

@@ -185,6 +185,16 @@ async def test_the_models_question_waits_for_a_person_and_the_reply_is_its_resul
     assert "number 8" in told(act)
 
 
+async def test_a_question_for_a_yes_or_no_offers_both(shop):
+    act, _ = await shop(calls('{"question": "Delete it?", "confirm": true}', name="ask_person"))
+    run = await act.start(AGENT)
+    asked = await asked_for(run, "Question")
+    assert asked["facts"]["options"] == ["yes", "no"]
+    await answer(run, asked, "reply", text="no")
+    await run.result()
+    assert "A person says" in told(act)
+
+
 async def test_a_question_that_cannot_be_put_goes_back_to_the_model(shop):
     act, _ = await shop(calls('{"query": "Which order?"}', name="ask_person"))
     run = await act.start(AGENT)
