@@ -114,7 +114,8 @@ def said(tmp_path, monkeypatch, capsys):
 
 def test_settings_that_are_wrong_are_a_mistake_of_usage(tmp_path, said):
     (tmp_path / "endstop.toml").write_text("[gates.tests]\ncomand = ['true']\n")
-    line = f'{tmp_path}/endstop.toml: gates.tests.comand: unknown key, did you mean "command"? (and 1 more)'
+    kinds = '"command", "activity", "function", "schema" and "judge"'
+    line = f"{tmp_path}/endstop.toml: gates.tests: a gate names exactly one of {kinds}"
     assert said() == (2, f"endstop worker: {line}\n")
 
 
