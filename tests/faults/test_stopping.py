@@ -108,6 +108,7 @@ async def test_a_call_beyond_temporals_own_limit_is_of_unknown_outcome(client, m
     assert failure(first) == ("timeout", True, "temporal.start_to_close")
 
 
+@pytest.mark.full
 async def test_two_workers_on_a_queue_send_no_attempt_twice(stage):  # FAULTS 9
     act: Stage = await stage(
         {"models": {"gpt-5": [{"kind": "error", "error": "overloaded", "retry_after_s": 0}, TEXT]}}

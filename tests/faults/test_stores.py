@@ -201,6 +201,7 @@ async def test_connections_killed_again_and_again_cost_a_run_nothing(begun, url,
         pytest.param(75, id="longer than an activity waits", marks=pytest.mark.full),
     ],
 )
+@pytest.mark.full
 async def test_a_server_that_is_away_when_the_answer_comes_costs_a_run_nothing(begun, url, cluster, away_s):
     act, run = await begun(script(held_until="away"))
     cluster.stop()
@@ -212,6 +213,7 @@ async def test_a_server_that_is_away_when_the_answer_comes_costs_a_run_nothing(b
 
 
 @remote
+@pytest.mark.full
 async def test_a_server_that_is_away_before_a_call_is_made_delays_it(begun, url, cluster):
     limited = {"kind": "error", "error": "rate_limited", "retry_after_s": 3}
     told = script()

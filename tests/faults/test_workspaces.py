@@ -80,6 +80,7 @@ LOST = {
 
 @pytest.mark.timeout(400)  # three workers start one after the other
 @pytest.mark.parametrize(("script", "gate", "verdicts"), LOST.values(), ids=LOST)
+@pytest.mark.full
 async def test_with_its_worker_gone_a_run_asks_and_goes_on_in_the_same_folder_when_it_is_back(
     temporal_server, client, tmp_path, script, gate, verdicts
 ):
@@ -114,6 +115,7 @@ def repository(folder: Path) -> str:
     return head.stdout.strip()
 
 
+@pytest.mark.full
 async def test_a_worker_killed_while_git_fetches_leaves_nothing_half_made_and_the_run_goes_on(
     temporal_server, client, tmp_path, monkeypatch
 ):
