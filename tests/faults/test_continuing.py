@@ -1,5 +1,6 @@
 """Long runs with real activities: they go on in new executions, stay flat, and are whole from outside (FAULTS 30)."""
 
+import pytest
 from temporalio.client import Client
 
 from benchmarks.history import events_of
@@ -20,6 +21,7 @@ READS = [
 ]
 
 
+@pytest.mark.full
 async def test_a_run_over_many_executions_stays_flat_and_loses_nothing(tmp_path):  # FAULTS 30
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "notes.txt").write_text("".join(f"line {n} {'x' * 80}\n" for n in range(TURNS + 24)))

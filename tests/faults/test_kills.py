@@ -11,20 +11,9 @@ from temporalio.client import Client
 from tests.faults.killing import killed
 from tests.faults.kills import KILLS, Kill
 
-QUICK = {
-    "model call: after it is stored, before completion",
-    "function tool, must not run twice: while it runs",
-}
-"""What runs every time; the others take five minutes more."""
 
-
-def rows() -> list[object]:
-    return [
-        pytest.param(kill, id=name, marks=() if name in QUICK else pytest.mark.full) for name, kill in KILLS.items()
-    ]
-
-
-@pytest.mark.parametrize("kill", rows())
+@pytest.mark.full
+@pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
 async def test_a_run_survives_the_death_of_its_worker(
     kill: Kill, client: Client, temporal_server: str, tmp_path: Path
 ) -> None:
