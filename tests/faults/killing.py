@@ -9,13 +9,14 @@ import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
+from temporalio.service import RPCError
 
 from tests.faults.conftest import Stage, eventually, staged
 from tests.faults.invariants import invariants_hold, requests_of
@@ -227,11 +228,13 @@ async def _resumed_at(run: WorkflowHandle[Any, Any], restarted: float) -> float:
 
 
 async def _settled(run: WorkflowHandle[Any, Any]) -> dict[str, Any] | None:
-    """The open question, or the status where the run has ended."""
-    if asked := await run.query("intervention"):
-        return dict(asked)
-    status = await run.query("status")
-    return {"ended": status["status"]} if status["status"] in ("completed", "stopped") else None
+    """The open question, or the status where the run has ended; None where neither, or where nobody polls yet."""
+    with suppress(RPCError):
+        if asked := await run.query("intervention"):
+            return dict(asked)
+        status = await run.query("status")
+        return {"ended": status["status"]} if status["status"] in ("completed", "stopped") else None
+    return None
 
 
 def _attempts(journal: list[dict[str, Any]]) -> list[str]:
