@@ -110,7 +110,15 @@ async def test_it_has_a_temporary_folder_of_its_own(run):
     assert not (await asyncio.to_thread(Path("/tmp", name).exists))
 
 
-@pytest.mark.parametrize("path", ["/etc/shadow", "/root/.ssh", "/home", "/var", "/run", "/sys", "/opt", "/srv", "/mnt"])
+async def test_of_the_workers_home_it_sees_the_way_to_its_python_and_no_more(run):
+    home = Path.home()
+    python = (Path(prefix) for prefix in (sys.prefix, sys.base_prefix))
+    way = [prefix.relative_to(home).parts[0] for prefix in python if prefix.is_relative_to(home)]
+    listed = f"set(os.listdir({str(home)!r})) - set({way!r})"
+    assert await told(run(f"import os; print(os.path.exists({str(home)!r}) and {listed} or 'no more')")) == "no more"
+
+
+@pytest.mark.parametrize("path", ["/etc/shadow", "/home", "/var", "/run", "/sys", "/opt", "/srv"])
 async def test_of_the_system_it_sees_what_programs_need_and_no_more(run, path):
     assert await told(run(f"import os; print(os.path.exists({path!r}))")) == "False"
 
@@ -326,7 +334,7 @@ async def test_nothing_outlives_a_worker_that_is_killed(sandbox, place, alive):
     [
         (("no-such-tool", "x"), "no-such-tool: no such file or directory"),
         (("./data",), "./data: permission denied"),
-        (("/root/.ssh/tool: x",), "/root/.ssh/tool: x: no such file or directory"),
+        (("/opt/acme/tool: x",), "/opt/acme/tool: x: no such file or directory"),
     ],
 )
 async def test_a_command_that_is_not_there_is_told_from_one_that_fails(sandbox, place, argv, reason):
