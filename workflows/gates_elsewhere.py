@@ -19,8 +19,9 @@ from temporalio.exceptions import (
 
 from activities.contract import JUDGE_TASK, READ_ANSWER, Child, Elsewhere, KeepVerdict, Parent, ReadAnswer, RunGate
 from ledger.outcomes import Passed, Totals
-from workflows.carrying_out import ONCE, PICKUP, decision_id, local
+from workflows.carrying_out import PICKUP, local
 from workflows.running_tools import Round
+from workflows.tools_elsewhere import call_elsewhere
 
 MAX_ANSWER: Final = 65_536
 """Bytes of an answer that another worker's gate gets; they stand in history."""
@@ -50,7 +51,14 @@ async def asked_elsewhere(asked: RunGate, route: Elsewhere) -> Passed | KeepVerd
         raise TypeError("a gate elsewhere is asked about an answer")
     answer = str(await local(READ_ANSWER, ReadAnswer(conversation=asked.answer, limit=MAX_ANSWER)))
     try:
-        result: Any = await _called(asked, route, answer)
+        result: Any = await call_elsewhere(
+            route,
+            {"gate": asked.gate, "answer": answer},
+            f"gate.{asked.seq}",
+            asked.gate,
+            again=TWICE,
+            summary=f"gate {asked.gate} · report {asked.seq}",
+        )
         told = _TOLD.validate_python(result)
     except ActivityError as error:
         return KeepVerdict(asked=asked, broken=_reason(error, route))
@@ -62,21 +70,6 @@ async def asked_elsewhere(asked: RunGate, route: Elsewhere) -> Passed | KeepVerd
     return Passed() if told.passed else KeepVerdict(asked=asked, output=told.output)
 
 
-async def _called(asked: RunGate, route: Elsewhere, answer: str) -> Any:  # noqa: ANN401 - validated by the caller
-    return await workflow.execute_activity(
-        route.activity,
-        {"gate": asked.gate, "answer": answer},
-        activity_id=decision_id(f"gate.{asked.seq}", route.activity, asked.gate),
-        task_queue=route.task_queue,
-        schedule_to_start_timeout=PICKUP,
-        start_to_close_timeout=timedelta(seconds=route.timeout_s),
-        heartbeat_timeout=None if route.heartbeat_s is None else timedelta(seconds=route.heartbeat_s),
-        retry_policy=TWICE if route.idempotent else ONCE,
-        cancellation_type=workflow.ActivityCancellationType.TRY_CANCEL,
-        summary=f"gate {asked.gate} · report {asked.seq}",
-    )
-
-
 def _reason(error: ActivityError, route: Elsewhere) -> str:
     """Why the gate could not tell, for people."""
     match error.cause:
@@ -86,7 +79,7 @@ def _reason(error: ActivityError, route: Elsewhere) -> str:
         case ApplicationError() as failure:
             return f"{failure.type or 'error'}: {failure.message}"[:MAX_REASON]
         case _:
-            return f"{route.activity} did not end within {route.timeout_s:g} s, or its worker was lost, twice"
+            return f"{route.activity} did not end within {route.timeout_s:g} s, or its worker was lost"
 
 
 async def judged(

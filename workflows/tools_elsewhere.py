@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from temporalio import workflow
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import (
     ActivityError,
     ApplicationError,
@@ -31,7 +32,14 @@ async def run_elsewhere(order: RunTool, route: Elsewhere, turn: int) -> ToolDone
     if asked.done:
         return asked.done.model_copy(update={"conversation": asked.done.conversation.within(order.answer)})
     try:
-        result: Any = await _called(order, route, turn, asked.arguments or {})
+        result: Any = await call_elsewhere(
+            route,
+            asked.arguments or {},
+            f"{turn}.tool.{order.call.index}",
+            order.call.name,
+            again=IDEMPOTENT,
+            summary=f"turn {turn} · {order.call.name}",
+        )
         kept = KeepResult(asked=order, result=_JSON.validate_python(result))
     except ActivityError as error:
         reason = _reason(error, route)
@@ -45,18 +53,21 @@ async def run_elsewhere(order: RunTool, route: Elsewhere, turn: int) -> ToolDone
     return ToolDone.read(await local(KEEP_RESULT, written), order.answer)
 
 
-async def _called(order: RunTool, route: Elsewhere, turn: int, arguments: dict[str, JsonValue]) -> Any:  # noqa: ANN401
+async def call_elsewhere(
+    route: Elsewhere, argument: dict[str, JsonValue], name: str, what: str, *, again: RetryPolicy, summary: str
+) -> Any:  # noqa: ANN401 - validated by the caller
+    """Call somebody's activity. `name` is the call's, `what` the tool or the gate; `again` where it may run twice."""
     return await workflow.execute_activity(
         route.activity,
-        arguments,
-        activity_id=decision_id(f"{turn}.tool.{order.call.index}", route.activity, order.call.name),
+        argument,
+        activity_id=decision_id(name, route.activity, what),
         task_queue=route.task_queue,
         schedule_to_start_timeout=PICKUP,
         start_to_close_timeout=timedelta(seconds=route.timeout_s),
         heartbeat_timeout=None if route.heartbeat_s is None else timedelta(seconds=route.heartbeat_s),
-        retry_policy=IDEMPOTENT if route.idempotent else ONCE,
+        retry_policy=again if route.idempotent else ONCE,
         cancellation_type=workflow.ActivityCancellationType.TRY_CANCEL,
-        summary=f"turn {turn} · {order.call.name}",
+        summary=summary,
     )
 
 
