@@ -170,6 +170,16 @@ def replay(*, setup: Setup, run: str | None, run_id: str | None, file: str | Non
     return run_to_end(replay_runs(setup, run, run_id, file, every=every))
 
 
+@main.command()
+@OUTPUT_FLAG
+@setup_flags
+def doctor(*, setup: Setup) -> int:
+    """Check what a setup needs, line by line, and say what to do. Exit code 0: nothing is wrong."""
+    from commands.doctor import examine
+
+    return run_to_end(examine(setup))
+
+
 @main.command("output")
 @click.argument("run", metavar="ID")
 @click.argument("wanted", metavar="[GATE|REF]", required=False)

@@ -52,7 +52,7 @@ def open_gates(declared: Declared, folder: Path) -> Iterator[OwnGates]:
             if isinstance(gate, FunctionGate):
                 functions[name] = GateFunction.of(gate, threads)
             elif isinstance(gate, SchemaGate):
-                schemas[name] = _checked(gate)
+                schemas[name] = checked(gate)
         yield OwnGates(functions=functions, schemas=schemas)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
@@ -70,7 +70,8 @@ def misfits(gate: SchemaGate, answer: str) -> Fails | None:
     return Fails(text=f"error: answer: {fault}\nnote: it has to be JSON, with nothing around it, that fits {shown}")
 
 
-def _checked(gate: SchemaGate) -> SchemaGate:
+def checked(gate: SchemaGate) -> SchemaGate:
+    """The gate, whose schema is one. Raises `ToolUnusable`."""
     from activities.output_schema import refusal  # noqa: PLC0415 - as above
 
     try:

@@ -31,7 +31,7 @@ async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port:
     from commands.working import work_with
 
     settings = settings_from(setup.settings).model_copy(update={"deployment": None})  # nobody makes it the current one
-    answers = _script(script) if simulate or script or not has_keys(settings) else None
+    answers = _script(script) if simulate or script or not has_keys(settings.declared) else None
     async with AsyncExitStack() as stack:
         await _server(setup.where, folder_of(settings), ui_port, stack)
         if answers is not None:
@@ -41,9 +41,9 @@ async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port:
         await work_with(settings, setup.where)
 
 
-def has_keys(settings: "Settings") -> bool:
+def has_keys(declared: Declared) -> bool:
     """Whether some provider can be called: it needs no key, or its key is set."""
-    return any(provider.key or not provider.key_env for provider in settings.declared.providers.values())
+    return any(provider.key or not provider.key_env for provider in declared.providers.values())
 
 
 def folder_of(settings: "Settings") -> Path:

@@ -3,6 +3,7 @@
 from store.captures import Capture
 from store.chain import Message
 from store.errors import ContentMissing, ConversationBroken, ConversationRedacted, StoreTroubled, StoreUnavailable
+from store.looking import Looked, look_at
 from store.messages import Appended, UnusedAnswer
 from store.remembering import RememberingStore
 from store.removing import Removal, Removed
@@ -15,6 +16,7 @@ __all__ = [
     "ContentMissing",
     "ConversationBroken",
     "ConversationRedacted",
+    "Looked",
     "Message",
     "RegisteredRun",
     "RememberingStore",
@@ -25,4 +27,5 @@ __all__ = [
     "StoreUnavailable",
     "UnusedAnswer",
     "Upload",
+    "look_at",
 ]

@@ -8,7 +8,8 @@ import errno
 import os
 import sqlite3
 import tempfile
-from contextlib import AsyncExitStack, closing, suppress
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,25 +52,38 @@ _SCHEMA_LOCK = 0x656E_6473_746F_70
 
 async def open_engine(url: str) -> AsyncEngine:
     """An engine on the store at `url`; tables are made where there are none, under a lock."""
-    target = _with_driver(url)
-    where = target.database or "" if _is_sqlite(target) else make_url(url).render_as_string(hide_password=True)
-    async with AsyncExitStack() as undo:
-        try:
-            if _is_sqlite(target):
+    target, where = placed(url)
+    with refusals(target, where):
+        async with AsyncExitStack() as undo:
+            if is_sqlite(target):
                 _prepare_file(Path(where))
-            engine = _engine(target)
+            engine = engine_of(target)
             undo.push_async_callback(engine.dispose)
             async with engine.connect() as connection:
                 await _ensure_tables(connection, where)
-        except ImportError as error:
-            name = error.name or "psycopg"  # which says nothing of itself where it is here and its libpq is not
-            reason = f"its driver {name!r} is not installed"
-            raise StoreUnavailable(where, reason, f"run: pip install {_PACKAGES.get(name, name)}") from error
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            remote = isinstance(error, DBAPIError) and not _is_sqlite(target)
-            raise StoreUnavailable(where, words_of(error), _RUNS if remote else _EXPECTED) from error
-        undo.pop_all()
+            undo.pop_all()
     return engine
+
+
+def placed(url: str) -> tuple[URL, str]:
+    """Where the store is: the URL with our driver, and the same for people, without a password."""
+    target = _with_driver(url)
+    shown = target.database or "" if is_sqlite(target) else make_url(url).render_as_string(hide_password=True)
+    return target, shown
+
+
+@contextmanager
+def refusals(target: URL, where: str) -> Iterator[None]:
+    """Raise what keeps a store from being opened as `StoreUnavailable`."""
+    try:
+        yield
+    except ImportError as error:
+        name = error.name or "psycopg"  # which says nothing of itself where it is here and its libpq is not
+        reason = f"its driver {name!r} is not installed"
+        raise StoreUnavailable(where, reason, f"run: pip install {_PACKAGES.get(name, name)}") from error
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        remote = isinstance(error, DBAPIError) and not is_sqlite(target)
+        raise StoreUnavailable(where, words_of(error), _RUNS if remote else _EXPECTED) from error
 
 
 def _with_driver(url: str) -> URL:
@@ -80,12 +94,13 @@ def _with_driver(url: str) -> URL:
         raise StoreUnavailable("by its URL", "the URL cannot be read", _EXPECTED) from error
     if target.get_backend_name() not in _DRIVERS:
         raise StoreUnavailable("by its URL", f"{target.drivername!r} is not a kind of store", _EXPECTED)
-    if _is_sqlite(target) and (target.database in (None, "", ":memory:") or target.query):
+    if is_sqlite(target) and (target.database in (None, "", ":memory:") or target.query):
         raise StoreUnavailable("by its URL", "it does not name just a file", _EXPECTED)
     return target.set(drivername=_DRIVERS.get(target.drivername, target.drivername))
 
 
-def _is_sqlite(target: URL) -> bool:
+def is_sqlite(target: URL) -> bool:
+    """Whether it is a file of this machine; else a PostgreSQL server."""
     return target.get_backend_name() == "sqlite"
 
 
@@ -112,9 +127,12 @@ def _prepare_file(path: Path) -> None:
         Path(new).unlink()
 
 
-def _engine(target: URL) -> AsyncEngine:
-    """Without `hide_parameters` an SQL error would carry message bodies into logs and histories."""
-    if not _is_sqlite(target):
+def engine_of(target: URL) -> AsyncEngine:
+    """An engine that has not connected yet.
+
+    Without `hide_parameters` an SQL error would carry message bodies into logs and histories.
+    """
+    if not is_sqlite(target):
         unsaid = {name: value for name, value in CONNECTION.items() if name not in target.query}
         told = unsaid if target.drivername == _PSYCOPG else {}
         return create_async_engine(target, hide_parameters=True, pool_pre_ping=True, connect_args=told)
@@ -138,10 +156,10 @@ def _tell_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - th
 
 async def _ensure_tables(connection: AsyncConnection, where: str) -> None:
     """Make the tables where there are none of ours, and add those that an older release did not have."""
-    if await _version(connection, where) == SCHEMA:
+    if await version_of(connection, where) == SCHEMA:
         return
     await _lock_schema(connection)
-    if (there := await _version(connection, where)) < SCHEMA:
+    if (there := await version_of(connection, where)) < SCHEMA:
         await connection.run_sync(metadata.create_all)
         if there:
             await _add_columns(connection, there)
@@ -160,7 +178,7 @@ async def _add_columns(connection: AsyncConnection, version: int) -> None:
                     await connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {added}"))
 
 
-async def _version(connection: AsyncConnection, where: str) -> int:
+async def version_of(connection: AsyncConnection, where: str) -> int:
     """The version of our tables; 0: none are there. Those of a later release, and another program's, are refused."""
     there = set(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
     version = (await connection.execute(select(versions.c.version))).scalar_one() if versions.name in there else 0

@@ -91,15 +91,15 @@ def test_a_server_elsewhere_is_not_replaced_by_one_here(folder: Path, monkeypatc
 
 def test_models_are_simulated_only_where_no_key_is_set(folder: Path) -> None:
     del folder
-    assert not has_keys(load_settings(environ={}))
-    assert has_keys(load_settings(environ={"OPENAI_API_KEY": "k"}))
+    assert not has_keys(load_settings(environ={}).declared)
+    assert has_keys(load_settings(environ={"OPENAI_API_KEY": "k"}).declared)
 
 
 def test_a_provider_that_needs_no_key_is_not_simulated(folder: Path) -> None:
     (folder / "endstop.toml").write_text(
         "[providers.local]\napi = 'openai-chat'\nbase_url = 'http://127.0.0.1:8080/v1'"
     )
-    assert has_keys(load_settings(environ={}))
+    assert has_keys(load_settings(environ={}).declared)
 
 
 def test_simulated_settings_name_the_same_things_and_send_no_real_key(folder: Path) -> None:
