@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -30,8 +31,10 @@ from activities.declared_gates import CommandGate
 from activities.declared_tools import CommandTool
 from activities.expiring import Expirer
 from activities.expiry_schedule import keep_schedule
+from activities.functions import FunctionThreads
 from activities.journal import JournalWriter
 from activities.judging import Judging
+from activities.loop_watch import watched
 from activities.notes import NoteWriter
 from activities.own_gates import OwnGates, open_gates
 from activities.polling import polling
@@ -109,7 +112,8 @@ async def run_worker(
         if ready:
             ready.set()
         try:
-            await stop.wait()
+            with watched(asyncio.get_running_loop(), "worker", threading.get_ident()):
+                await stop.wait()
         finally:  # both at once: neither may take new work while the other ends its own
             _log.info("worker.stopping")
             await asyncio.gather(shared.shutdown(), local.shutdown())
@@ -155,10 +159,14 @@ async def opened(
     """The tools and gates that this worker carries out, open for this block. `CannotRun`: one cannot be opened."""
     folder = settings.source.parent if settings.source else Path.cwd()
     async with AsyncExitStack() as closing:
-        opening = open_tools(settings.declared, store=store, commands=commands, environ=os.environ, folder=folder)
+        threads = FunctionThreads()
+        closing.callback(threads.close)
+        opening = open_tools(
+            settings.declared, store=store, commands=commands, threads=threads, environ=os.environ, folder=folder
+        )
         try:
             tools = await closing.enter_async_context(opening)
-            gates = closing.enter_context(open_gates(settings.declared, folder))
+            gates = open_gates(settings.declared, folder, threads)
         except ToolUnusable as unusable:
             raise CannotRun(str(unusable)) from None
         yield tools, gates

@@ -14,13 +14,12 @@ import asyncio
 import inspect
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from activities.declared_gates import FunctionGate
-from activities.functions import Raised, called, imported, unusable
+from activities.functions import FunctionThreads, Raised, imported, unusable
 from ledger.model import Frozen
 
 ANSWER: Final = "answer"
@@ -56,10 +55,10 @@ class GateFunction:
     """Those of `answer` and `workspace` that it has."""
     needs_workspace: bool
     """It has no default to go without one."""
-    threads: Executor
+    threads: FunctionThreads
 
     @classmethod
-    def of(cls, declared: FunctionGate, threads: Executor) -> "GateFunction":
+    def of(cls, declared: FunctionGate, threads: FunctionThreads) -> "GateFunction":
         """Import the function and read its signature. Raises `ToolUnusable`."""
         what = f"gate {declared.name}"
         call = imported(what, declared.function)
@@ -91,7 +90,7 @@ class GateFunction:
         limit = self.declared.timeout_s
         try:
             async with asyncio.timeout(limit):
-                return self._meant(await called(self.call, named, self.threads))
+                return self._meant(await self.threads.call(self.call, named))
         except TimeoutError:
             return Breaks(reason=f"{self.declared.function} was called off after {limit:g} s, its time limit")
 

@@ -14,7 +14,6 @@ import inspect
 import typing
 import warnings
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from activities.builtin_tools import declaration
 from activities.declared_tools import FunctionTool
-from activities.functions import Raised, called, imported, unusable
+from activities.functions import FunctionThreads, Raised, imported, unusable
 from activities.tool import Asked, Tool, ToolResult
 from activities.tool_declaration import ToolDeclaration
 from activities.tool_unusable import ToolUnusable
@@ -39,7 +38,7 @@ _KEPT: Final = frozenset(name for name in dir(BaseModel) if name.startswith("mod
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-def function_tool(declared: FunctionTool, threads: Executor) -> Tool:
+def function_tool(declared: FunctionTool, threads: FunctionThreads) -> Tool:
     """Import the function and read its signature. `ToolUnusable`: it cannot be a tool."""
     function = _Function.of(declared, threads)
     return Tool(declaration=function.declaration, run=function.run)
@@ -52,10 +51,10 @@ class _Function:
     arguments: type[Frozen]
     """What the model may give: the signature, as a model whose defaults are never used."""
     wants_key: bool
-    threads: Executor
+    threads: FunctionThreads
 
     @classmethod
-    def of(cls, declared: FunctionTool, threads: Executor) -> "_Function":
+    def of(cls, declared: FunctionTool, threads: FunctionThreads) -> "_Function":
         call = imported(f"tool {declared.name}", declared.function)
         described = inspect.getdoc(call)
         if not described:
@@ -75,7 +74,7 @@ class _Function:
         # Of what was not given the function has its own defaults.
         named = {field: getattr(given, field) for field in given.model_fields_set}
         key = {KEY: asked.key} if self.wants_key else {}
-        came = await called(self.call, {**named, **key}, self.threads)
+        came = await self.threads.call(self.call, {**named, **key})
         return ToolResult(text=str(came), failed=True) if isinstance(came, Raised) else _worded(came)
 
 

@@ -3,21 +3,30 @@
 Here: what tools and gates share. Not here: what a function is told and what its word means (`function_tools`,
 `function_gates`).
 
-- An `async` function runs on the worker's event loop, which it must not hold up; any other in a thread. Nobody can stop
-  a thread: a function whose time is up goes on, and what it does then is nobody's result.
+- An `async` function runs on an event loop that all of them share, any other in a thread. None can hold up the worker.
+- Nobody can stop a thread: a function whose time is up goes on, and what it does then is nobody's result.
 """
 
 import asyncio
 import importlib
 import inspect
 import sys
+import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from activities.loop_watch import watched
 from activities.tool_unusable import ToolUnusable
+
+MAX_THREADS: Final = 200
+"""Functions that run in threads at the same time: as many as a worker has activities. Idle ones are not started."""
+
+FUNCTIONS: Final = "functions"
+"""The loop of `async` functions, as logs name it."""
 
 MAX_REASON: Final = 2_000
 """Characters of an exception's own words that are passed on."""
@@ -61,12 +70,52 @@ def unusable(what: str, function: str, why: str) -> ToolUnusable:
     return ToolUnusable(f"{what}: {function} {' '.join(why.split())}")
 
 
-async def called(function: Callable[..., Any], named: dict[str, Any], threads: Executor) -> Any:  # noqa: ANN401 - whatever it returns
-    """Return what the function returns, or what it `Raised`."""
-    if inspect.iscoroutinefunction(function):
-        return await _awaited(function(**named))
-    came = await asyncio.get_running_loop().run_in_executor(threads, _tried, function, named)
-    return await _awaited(came) if inspect.isawaitable(came) else came
+class FunctionThreads:
+    """Where functions run: plain ones in threads, all `async` ones on one loop in a thread of its own.
+
+    Not on the worker's loop: one that held that up would stop the heartbeats of every call. Threads begin with their
+    first use.
+    """
+
+    def __init__(self) -> None:
+        self._plain = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="function")
+        self._closing = ExitStack()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def call(self, function: Callable[..., Any], named: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever it returns
+        """Return what the function returns, or what it `Raised`.
+
+        Where this is cancelled, an `async` function is cancelled too, and not waited for.
+        """
+        if inspect.iscoroutinefunction(function):
+            return await self._awaited(function(**named))
+        came = await asyncio.get_running_loop().run_in_executor(self._plain, _tried, function, named)
+        return await self._awaited(came) if inspect.isawaitable(came) else came
+
+    def close(self) -> None:
+        """Take no more calls. What still runs is left alone."""
+        self._closing.close()
+        self._plain.shutdown(wait=False, cancel_futures=True)
+
+    async def _awaited(self, call: Awaitable[Any]) -> Any:  # noqa: ANN401 - as above
+        self._loop = self._loop or self._started()
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_ended(call), self._loop))
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=_turn, args=(loop,), name=FUNCTIONS, daemon=True)
+        thread.start()
+        self._closing.callback(loop.call_soon_threadsafe, loop.stop)
+        self._closing.enter_context(watched(loop, FUNCTIONS, thread.ident or 0))
+        return loop
+
+
+def _turn(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 def _tried(function: Callable[..., Any], named: dict[str, Any]) -> Any:  # noqa: ANN401 - as above
@@ -77,7 +126,7 @@ def _tried(function: Callable[..., Any], named: dict[str, Any]) -> Any:  # noqa:
         return Raised(error)
 
 
-async def _awaited(call: Awaitable[Any]) -> Any:  # noqa: ANN401 - as above
+async def _ended(call: Awaitable[Any]) -> Any:  # noqa: ANN401 - as above
     """The boundary of an `async` function. A cancellation is none of its answers."""
     try:
         return await call

@@ -5,9 +5,6 @@ elsewhere (the workflow calls them), or the verdict that is kept (`verdicts`).
 """
 
 import json
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,11 +13,8 @@ from activities.cutting import head
 from activities.declared import Declared
 from activities.declared_gates import FunctionGate, SchemaGate
 from activities.function_gates import Fails, Found, GateFunction
-from activities.functions import make_importable
+from activities.functions import FunctionThreads, make_importable
 from activities.tool_unusable import ToolUnusable
-
-MAX_THREADS: Final = 200
-"""Functions that run in threads at the same time: as many as a worker has activities. Idle ones are not started."""
 
 MAX_SCHEMA: Final = 4_096
 """Bytes of a schema that a model is shown; it fits into the end of an output that a repair plan quotes."""
@@ -40,22 +34,17 @@ class OwnGates:
         return misfits(self.schemas[gate], answer)
 
 
-@contextmanager
-def open_gates(declared: Declared, folder: Path) -> Iterator[OwnGates]:
-    """The gates, for this block. `folder` is that of endstop.toml. Raises `ToolUnusable`, one line for the operator."""
-    threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="function-gate")
+def open_gates(declared: Declared, folder: Path, threads: FunctionThreads) -> OwnGates:
+    """The gates. `folder` is that of endstop.toml. Raises `ToolUnusable`, one line for the operator."""
     make_importable(folder)
     functions: dict[str, GateFunction] = {}
     schemas: dict[str, SchemaGate] = {}
-    try:
-        for name, gate in declared.gates.items():
-            if isinstance(gate, FunctionGate):
-                functions[name] = GateFunction.of(gate, threads)
-            elif isinstance(gate, SchemaGate):
-                schemas[name] = checked(gate)
-        yield OwnGates(functions=functions, schemas=schemas)
-    finally:
-        threads.shutdown(wait=False, cancel_futures=True)
+    for name, gate in declared.gates.items():
+        if isinstance(gate, FunctionGate):
+            functions[name] = GateFunction.of(gate, threads)
+        elif isinstance(gate, SchemaGate):
+            schemas[name] = checked(gate)
+    return OwnGates(functions=functions, schemas=schemas)
 
 
 def misfits(gate: SchemaGate, answer: str) -> Fails | None:

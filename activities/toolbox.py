@@ -5,10 +5,8 @@ worker before it takes any work: an agent that needs it would find out in the mi
 """
 
 from collections.abc import AsyncIterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final
 
 from activities.asking import ASKING
 from activities.builtin_tools import TOOLS
@@ -16,19 +14,22 @@ from activities.command_tools import command_tool
 from activities.declared import Declared
 from activities.declared_tools import ActivityTool, AgentTool, CommandTool, FunctionTool
 from activities.function_tools import function_tool
-from activities.functions import make_importable
+from activities.functions import FunctionThreads, make_importable
 from activities.reading_output import reading
 from activities.stored import Contents
 from activities.tool import Tool
 from activities.workspace_command import WorkspaceCommands
 
-MAX_THREADS: Final = 200
-"""Functions that run in threads at the same time: as many as a worker has activities. Idle ones are not started."""
-
 
 @asynccontextmanager
 async def open_tools(
-    declared: Declared, *, store: Contents, commands: WorkspaceCommands, environ: Mapping[str, str], folder: Path
+    declared: Declared,
+    *,
+    store: Contents,
+    commands: WorkspaceCommands,
+    threads: FunctionThreads,
+    environ: Mapping[str, str],
+    folder: Path,
 ) -> AsyncIterator[dict[str, Tool]]:
     """Every tool that runs here, by the name under which models know it. `folder` is that of endstop.toml.
 
@@ -36,9 +37,7 @@ async def open_tools(
     """
     built_in = (*TOOLS.values(), ASKING, reading(store))
     tools = {tool.declaration.name: tool for tool in built_in}
-    threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="function-tool")
     async with AsyncExitStack() as closing:
-        closing.callback(threads.shutdown, wait=False, cancel_futures=True)
         make_importable(folder)
         for name, tool in declared.tools.items():
             match tool:

@@ -8,7 +8,7 @@ addresses (`endpoint_checks`).
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ParamSpec, assert_never
 from urllib.parse import unquote, urlsplit
@@ -81,12 +81,12 @@ async def functions(settings: "Settings") -> list[Finding]:
     """Whether the operator's Python functions, and schemas, can be used: they are imported, and not called."""
     from activities.function_gates import GateFunction
     from activities.function_tools import function_tool
-    from activities.functions import make_importable
+    from activities.functions import FunctionThreads, make_importable
     from activities.own_gates import checked
 
     make_importable(_folder(settings))
     findings = []
-    with ThreadPoolExecutor() as threads:
+    with closing(FunctionThreads()) as threads:
         for name, tool in settings.declared.tools.items():
             if isinstance(tool, FunctionTool):
                 findings.append(_usable(f"tool {name}", tool.function, function_tool, tool, threads))

@@ -111,10 +111,11 @@ async def an_endpoint() -> AsyncIterator[str]:
     assert not heard
 
 
-async def test_a_whole_setup_has_nothing_wrong_and_every_part_of_it_is_told(tmp_path, client, temporal_server):
+async def test_a_whole_setup_has_nothing_wrong_and_every_part_is_told(tmp_path, client, temporal_server):
     async with an_endpoint() as url:
         settings = settings_at(tmp_path, url)
         async with working(settings, client):
+            await client.get_schedule_handle(schedule_id(settings.task_queue)).pause()
             code, printed = await typed(tmp_path, temporal_server, "-o", "json", SIM_KEY="sk-secret-marker")
     told = json.loads(printed)
     report = Report(told["findings"])
@@ -129,7 +130,8 @@ async def test_a_whole_setup_has_nothing_wrong_and_every_part_of_it_is_told(tmp_
     assert report.one("namespace")[1].startswith("default keeps a run for 1 days after its end")
     assert report.one("search attributes") == ("ok", "all 4 are registered; ")
     assert report.one("worker")[1].startswith(f"1 worker on task queue {settings.task_queue}: ")
-    assert report.one("expiry")[1].startswith(f"schedule {schedule_id(settings.task_queue)}, ")
+    assert report.one("expiry")[0] == "warning"
+    assert report.one("expiry")[1].startswith(f"schedule {schedule_id(settings.task_queue)} is paused")
     assert "sk-secret-marker" not in printed
 
 
@@ -209,12 +211,15 @@ async def test_settings_that_cannot_be_read_are_told_and_temporal_is_looked_at_a
     assert report.of("store") == report.of("worker") == []
 
 
-async def test_a_server_or_a_namespace_that_is_not_there_is_told_and_the_machine_is_looked_at_all_the_same(doctor):
+async def test_a_server_or_a_namespace_that_is_not_there_is_told_and_the_machine_is_looked_at_all_the_same(
+    tmp_path, doctor
+):
     address = f"127.0.0.1:{free_port()}"
     report = await doctor('[capture]\nexpires_days = "never"\n', address=address)
     assert report.one("Temporal")[1].startswith(f"no Temporal server answers at {address}")
     assert report.of("namespace") == []
     assert report.one("store")[0] == "ok"
+    assert not (tmp_path / ".endstop").exists()
     report = await doctor(namespace="nowhere")
     assert "Name an existing namespace" in report.one("namespace")[1]
     assert "Temporal" not in report.wrong
@@ -320,9 +325,11 @@ async def test_workers_of_one_sqlite_store_on_two_machines_are_wrong_and_a_worke
                 workflow_runner=UnsandboxedWorkflowRunner(),
             )
             await stack.enter_async_context(worker)
-        await eventually(lambda: _told_of(doctor, "worker", text, "workers on 2 machines (here, there)"))
+        await eventually(lambda: _told_of(doctor, "worker", text, f"2 workers on task queue {queue}"))
         report = await doctor()
-    assert "worker" in report.wrong
+    verdict, words = report.of("worker")[1]
+    assert verdict == "wrong"
+    assert words.startswith("workers on 2 machines (here, there) and a store on SQLite; use PostgreSQL")
     assert report.one(f"task queue {queue}") == ("ok", "2 workers for gate audit: 1@here, 2@there; ")
 
 

@@ -6,14 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 
+from activities import loop_watch
 from activities.contract import WORKFLOW
 from commands.server import free_port
 from settings import Settings, load_settings
@@ -167,6 +170,24 @@ async def test_it_runs_with_no_arguments_logs_json_and_ends_well_on_a_signal(tmp
     events += [json.loads(line) for line in stderr.splitlines()]
     assert [event["event"] for event in events if event["level"] == "info"][-2:] == ["worker.ready", "worker.stopping"]
     assert events[-2]["task_queue"] == "signals"
+
+
+async def test_a_worker_whose_event_loop_is_held_up_says_by_what(tmp_path, client, monkeypatch):
+    told = []
+    log = SimpleNamespace(warning=lambda event, **facts: told.append((event, facts)))
+    monkeypatch.setattr(loop_watch, "_log", log)
+
+    def hold_up() -> None:
+        for _ in range(PATIENCE_S * 100):
+            if told:
+                return
+            time.sleep(0.01)
+
+    async with working(settings_at(tmp_path, "http://127.0.0.1:1"), client):
+        hold_up()
+    event, facts = told[0]
+    assert (event, facts["loop"]) == ("loop.blocked", "worker")
+    assert " hold_up < " in facts["frames"]
 
 
 @asynccontextmanager

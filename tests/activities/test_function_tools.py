@@ -3,25 +3,24 @@
 import asyncio
 import itertools
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from activities.declared_tools import FunctionTool
 from activities.function_tools import function_tool
-from activities.functions import MAX_REASON
+from activities.functions import MAX_REASON, FunctionThreads
 from activities.tool import Asked, ToolResult
 from activities.tool_unusable import ToolUnusable
+from tests.faults.conftest import eventually
 
 NUMBERS = itertools.count()
 
 
 @pytest.fixture
 def threads():
-    pool = ThreadPoolExecutor()
-    yield pool
-    pool.shutdown()
+    used = FunctionThreads()
+    yield used
+    used.close()
 
 
 @pytest.fixture
@@ -153,25 +152,40 @@ async def test_an_idempotency_key_is_the_calls_and_no_argument_of_the_models(mad
     assert (await called(tool, '{"number": 1, "idempotency_key": "mine"}')).failed
 
 
-async def test_an_async_function_runs_on_the_loop_and_any_other_in_a_thread(made):
-    body = 'act():\n    """Act."""\n    import threading\n    return threading.current_thread().name\n'
-    assert (await called(made(f"async def {body}"))).text == threading.current_thread().name
-    assert (await called(made(f"def {body}"))).text != threading.current_thread().name
+HOLDS_UP = '''
+import pathlib, threading, time
+async def act(until: str):
+    """Hold up the loop that this runs on, until a file is there."""
+    for _ in range(3_000):
+        if pathlib.Path(until).exists():
+            return threading.current_thread().name
+        time.sleep(0.01)
+    return "nobody could make the file"
+'''
+
+
+async def test_async_functions_run_on_a_loop_of_their_own_and_hold_up_no_other(made, tmp_path):
+    held = asyncio.create_task(called(made(HOLDS_UP), json.dumps({"until": str(tmp_path / "there")})))
+    plain = made('def act():\n    """Act."""\n    import threading\n    return threading.current_thread().name\n')
+    assert (await called(plain)).text.startswith("function_")
+    (tmp_path / "there").touch()
+    assert (await held).text == "functions"
 
 
 async def test_a_cancelled_async_function_is_cancelled_and_answers_nothing(made, tmp_path):
     tool = made(
         "import asyncio, pathlib\n"
-        'async def act(mark: str):\n    """Act."""\n'
+        'async def act(begun: str, mark: str):\n    """Act."""\n'
+        "    pathlib.Path(begun).touch()\n"
         "    try:\n        await asyncio.Event().wait()\n    finally:\n        pathlib.Path(mark).touch()\n"
     )
-    running = asyncio.create_task(called(tool, json.dumps({"mark": str(tmp_path / "ended")})))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    running = asyncio.create_task(called(tool, json.dumps({"begun": str(begun), "mark": str(ended)})))
+    await eventually(lambda: asyncio.to_thread(begun.exists))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert (tmp_path / "ended").exists()
+    await eventually(lambda: asyncio.to_thread(ended.exists))
 
 
 async def test_annotations_that_are_written_as_text_are_read(made):

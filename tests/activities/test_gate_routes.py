@@ -1,6 +1,6 @@
 """Where the gates of an agent are asked, by what the operator declared; and which agents are refused for a gate."""
 
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ from activities.contract import Child, Elsewhere, Here
 from activities.declared import Declared
 from activities.declared_gates import ActivityGate, CommandGate, FunctionGate, JudgeGate, SchemaGate
 from activities.function_gates import GateFunction
+from activities.functions import FunctionThreads
 from activities.gate_routes import gate_routes, judges_of
 from activities.judging import VERDICT
 from activities.spec import InvalidSpec, check_agent, read_agent
@@ -44,7 +45,7 @@ DECLARED = Declared.model_validate(
 
 @pytest.fixture
 def routed():
-    with ThreadPoolExecutor(1) as threads:
+    with closing(FunctionThreads()) as threads:
         functions = {
             name: GateFunction.of(gate, threads)
             for name, gate in DECLARED.gates.items()

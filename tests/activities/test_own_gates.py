@@ -11,6 +11,7 @@ from activities.contract import GateDone, RunGate
 from activities.declared import Declared
 from activities.declared_gates import ActivityGate, FunctionGate, SchemaGate
 from activities.function_gates import Breaks, Fails
+from activities.functions import FunctionThreads
 from activities.messages import serialise, user_message
 from activities.own_gates import misfits, open_gates
 from activities.run_gate import GateRunner
@@ -27,19 +28,16 @@ NUMBERS = itertools.count()
 @pytest.fixture
 def gates(tmp_path):
     """Write a module with this code, and open one of its functions as the gate `check`."""
-    opened = []
+    threads = FunctionThreads()
 
     def open_one(code, function="check", **more):
         name = f"operators_gates_{next(NUMBERS)}"
         (tmp_path / f"{name}.py").write_text(code)
         declared = Declared(gates={"check": FunctionGate(name="check", function=f"{name}:{function}", **more)})
-        opening = open_gates(declared, tmp_path)
-        opened.append(opening)
-        return opening.__enter__()
+        return open_gates(declared, tmp_path, threads)
 
     yield open_one
-    for opening in opened:
-        opening.__exit__(None, None, None)
+    threads.close()
 
 
 WORDS = {
@@ -184,7 +182,7 @@ def test_the_schema_that_is_shown_is_no_part_of_the_failure_and_is_bounded():
 def test_a_schema_that_cannot_be_used_ends_the_worker_with_one_line(tmp_path):
     declared = Declared(gates={"invoice": schema({"type": "nonsense"})})
     with pytest.raises(ToolUnusable, match=r"^gate invoice: schema: type: is not what JSON Schema 2020-12 expects"):
-        open_gates(declared, tmp_path).__enter__()
+        open_gates(declared, tmp_path, FunctionThreads())
 
 
 # ---- as the workflow asks them
