@@ -50,7 +50,7 @@ class ConversationBrokenError(ValueError):
 
 def adapted(messages: Sequence[ModelMessage], api: Api, origin: str) -> list[ModelMessage]:
     """What the target that `origin` names gets to read, by its protocol; sides alternate as vendors want it."""
-    return list(_alternating(_Adapting(api, origin).all(messages)))
+    return list(alternating(Adapting(api, origin).all(messages)))
 
 
 def may_think(messages: Sequence[ModelMessage], api: Api) -> bool:
@@ -70,8 +70,8 @@ def _continues_a_round(message: ModelMessage) -> bool:
     return any(isinstance(part, kind) for part in message.parts)
 
 
-class _Adapting:
-    """One pass over a conversation, oldest message first."""
+class Adapting:
+    """One pass over a conversation, oldest message first; it may go on where it stopped, after whole tool rounds."""
 
     def __init__(self, api: Api, origin: str) -> None:
         self._api = api
@@ -80,8 +80,9 @@ class _Adapting:
         self._open: list[tuple[str, ToolCallPart]] = []
         """Calls without a result yet: the id as it is stored, and the call as it is sent."""
 
-    def all(self, messages: Iterable[ModelMessage]) -> Iterator[ModelMessage]:
-        for index, message in enumerate(messages):
+    def all(self, messages: Iterable[ModelMessage], start: int = 0) -> Iterator[ModelMessage]:
+        """Adapt messages, of which `start` stand before in the conversation."""
+        for index, message in enumerate(messages, start):
             if isinstance(message, ModelRequest):
                 yield replace(message, parts=[self._asked(part) for part in message.parts])
             else:
@@ -168,7 +169,7 @@ def _plain_name(name: str) -> str:
     return (plain if plain[0].isalpha() or plain[0] == "_" else f"_{plain}")[:MAX_NAME]
 
 
-def _alternating(messages: Iterable[ModelMessage]) -> Iterator[ModelMessage]:
+def alternating(messages: Iterable[ModelMessage]) -> Iterator[ModelMessage]:
     """Join what follows each other on our side: results of parallel calls, and a note after them, in stored order."""
     asked: list[ModelRequestPart] = []
     for message in messages:

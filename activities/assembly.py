@@ -24,12 +24,11 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from activities.adapting import adapted, may_think
+from activities.adapting import may_think
 from activities.client import ById, Form, Inline, Request
 from activities.declared import Provider, Thinking
 from activities.files import TEXT, NamedFile
-from activities.identity import origin
-from activities.messages import file_at, parse
+from activities.messages import file_at
 from activities.tool_declaration import ToolDeclaration
 
 NO_THINKING: Final[Mapping[str, Any]] = {"thinking": False}
@@ -41,14 +40,12 @@ LEAST: Final = 1_024
 """What Anthropic takes as the smallest budget."""
 
 
-def conversation(request: Request, provider: Provider, system: str) -> list[ModelMessage]:
-    """Read the messages in the form that the request's target takes; `system` is pydantic-ai's name of its provider."""
-    messages = adapted([parse(body) for body in request.messages], provider.api, origin(provider, request))
+def with_files(messages: list[ModelMessage], request: Request, system: str) -> list[ModelMessage]:
+    """Each file behind the words that announce it; `system` is pydantic-ai's name of the target's provider."""
     return [_with_files(message, request.files, system) for message in messages] if request.files else messages
 
 
 def _with_files(message: ModelMessage, files: Mapping[str, Form], system: str) -> ModelMessage:
-    """Each file behind the words that announce it."""
     if not isinstance(message, ModelRequest):
         return message
     return replace(message, parts=[_part(part, files, system) for part in message.parts])

@@ -14,6 +14,7 @@ from ledger.observation import MAX_BODY, Ended
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from activities.wording import Wording
     from ledger.outcomes import Usage
 
 MAX_RESPONSE: Final = 16 * 2**20
@@ -41,6 +42,9 @@ class Exchange:
         self.attempt = attempt
         self.request: bytes | None = None
         """The body as it was handed to the connection; None: no request was made."""
+        self.asked: bytes | None = None
+        """The body without the conversation, where it was put in as it is (`wording`)."""
+        self.wording: Wording | None = None
         self.sent = False
         """A first byte of the request may have reached the provider."""
         self.status: int | None = None
@@ -86,7 +90,7 @@ class Exchange:
 
     def parameters(self) -> dict[str, JsonValue]:
         """The parameters as they really left (A22), by name; of a structure only its kind, for it may hold content."""
-        sent = _object(self.request)
+        sent = _object(self.request if self.asked is None else self.asked)
         generation = sent.pop("generationConfig", {})  # where Gemini has most of them
         sent |= generation if isinstance(generation, dict) else {}
         return {name: _plain(value) for name, value in sent.items() if name not in NOT_PARAMETERS}

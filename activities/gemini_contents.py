@@ -9,6 +9,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from activities.transport import finish
+
 NAMES: Final[Mapping[str, str]] = {
     "text": "text",
     "thought": "thought",
@@ -33,11 +35,10 @@ def as_it_is(generate: Any) -> Any:  # noqa: ANN401 - the SDK's method, passed o
 
     async def finished(*, model: str, contents: Sequence[Any], config: Mapping[str, Any]) -> Any:  # noqa: ANN401
         try:
-            body = {"contents": [_wire(content) for content in contents]}
+            finish("contents", [_wire(content) for content in contents])
         except UnknownFieldError:
             return await generate(model=model, contents=contents, config=config)
-        options = {**config["http_options"], "extra_body": body}
-        return await generate(model=model, contents=list(PLACEHOLDER), config={**config, "http_options": options})
+        return await generate(model=model, contents=list(PLACEHOLDER), config=config)
 
     return finished
 

@@ -25,6 +25,7 @@ from activities.rehearsal import offline, refused_connection
 from activities.tool_declaration import ToolDeclaration
 from activities.transport import recorded
 from activities.vendors import connect
+from activities.wording import Wording, Wordings
 
 REHEARSAL: Final = Request(
     model="warm-up",
@@ -41,6 +42,7 @@ class PydanticAIClient:
     def __init__(self, provider: Provider, inner: httpx2.AsyncClient | None = None) -> None:
         self._provider = provider
         self._vendor = connect(provider, inner)
+        self._wordings = Wordings(provider.api)
 
     async def warm(self) -> None:
         """Rehearse a whole trip, with tools and an answer, and then a failed one; neither needs a network."""
@@ -69,25 +71,27 @@ class PydanticAIClient:
             return NothingCame()
 
     async def _read(self, request: Request, exchange: Exchange) -> Came:
-        async with self._opened(request) as stream:
+        written_by = origin(self._provider, request)
+        exchange.wording = wording = self._wordings.of(request, exchange.run, written_by)
+        async with self._opened(request, wording) as stream:
+            self._wordings.keep(wording, request.files)
             try:
                 async for _ in stream:
                     pass
             finally:  # a broken or cancelled stream may have told what it had counted
                 exchange.usage = usage_of(stream.usage)
             answer = output_form.unfenced(stream.get()) if request.output else stream.get()
-            answer.metadata = {ORIGIN: origin(self._provider, request)}
+            answer.metadata = {ORIGIN: written_by}
             return Came(message=serialise(answer))
 
-    def _opened(self, request: Request) -> AbstractAsyncContextManager[StreamedResponse]:
+    def _opened(self, request: Request, wording: Wording) -> AbstractAsyncContextManager[StreamedResponse]:
         model = self._vendor.model(request.model)
-        messages = assembly.conversation(request, self._provider, model.system)
-        asked = assembly.settings(request, self._provider, messages, model.profile)
+        asked = assembly.settings(request, self._provider, wording.messages, model.profile)
         settings = ModelSettings(**self._vendor.settings | asked)
         parameters = assembly.parameters(request)
         return model_request_stream(
             model,
-            messages,
+            assembly.with_files(wording.new, request, model.system),
             model_settings=settings,
             model_request_parameters=output_form.with_output(parameters, request, self._provider, model, settings),
         )

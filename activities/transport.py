@@ -9,18 +9,23 @@ It wraps the SDK's own default HTTP client, so that its proxies from the environ
 connections stay as its vendor meant them; a bare custom transport would lose all three.
 """
 
+import json
 import socket
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
+from pydantic_core import to_json
 
 from activities.exchange import MAX_RESPONSE, Exchange
 from ledger.observation import Ended
+
+if TYPE_CHECKING:
+    from activities.wording import Wording
 
 RUN_HEADER: Final = "x-endstop-run"
 ATTEMPT_HEADER: Final = "x-endstop-attempt"
@@ -58,6 +63,22 @@ class UndecodableError(httpx2.TransportError):
     """The answer is compressed in a way that we do not, or cannot, undo."""
 
 
+def under_way() -> Exchange:
+    """The exchange that requests of this task belong to."""
+    exchange = _under_way.get()
+    if exchange is None:
+        raise RuntimeError("a request without an attempt: wrap the call in `recorded(exchange)`")
+    return exchange
+
+
+def finish(field: str, items: Iterable[Any]) -> None:
+    """Take the finished conversation of the request that is under way: items of this field of its body."""
+    wording = under_way().wording
+    if wording is None:
+        raise RuntimeError("a conversation without a wording: set it on the exchange before the call")
+    wording.finish(field, items)
+
+
 @contextmanager
 def recorded(exchange: Exchange) -> Iterator[None]:
     """Within this block, requests of this task belong to `exchange`."""
@@ -80,12 +101,14 @@ class OneRequest(httpx2.AsyncBaseTransport):
         self._origin = _origin(httpx2.URL(base_url))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        exchange = _under_way.get()
-        if exchange is None:
-            raise RuntimeError("a request without an attempt: wrap the call in `recorded(exchange)`")
+        exchange = under_way()
         if exchange.request is not None:
             raise SecondRequestError("only one request may leave per attempt")
-        exchange.request = await request.aread()  # an upload's form is not in memory yet
+        body = await request.aread()  # an upload's form is not in memory yet
+        exchange.request = body
+        if exchange.wording and exchange.wording.field:
+            exchange.asked, exchange.request = _with_words(body, exchange.wording)
+            request = _carrying(request, exchange.request)
         if _origin(request.url) != self._origin:
             exchange.ended = Ended.BAD_ADDRESS
             raise ForeignHostError("a request to another host than the declared one was not sent")
@@ -98,6 +121,20 @@ class OneRequest(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _with_words(body: bytes, wording: "Wording") -> tuple[bytes, bytes]:
+    """A body without, and with, the conversation, for which the SDK left its field empty."""
+    rest = json.loads(body)
+    rest.pop(wording.field)
+    asked = to_json(rest)
+    return asked, b'%b,"%b":[%b]}' % (asked[:-1], wording.field.encode(), wording.json)
+
+
+def _carrying(request: httpx2.Request, body: bytes) -> httpx2.Request:
+    """The same request with another body."""
+    headers = [(name, value) for name, value in request.headers.multi_items() if name != "content-length"]
+    return httpx2.Request(request.method, request.url, headers=headers, content=body, extensions=request.extensions)
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

@@ -19,7 +19,7 @@ from pydantic_ai.settings import ModelSettings
 from activities import gemini_contents
 from activities.credentials import AsDeclared
 from activities.declared import Api, Provider
-from activities.transport import OneRequest
+from activities.transport import OneRequest, finish
 from activities.vendor_files import Upload, anthropic_upload, google_upload, openai_upload
 
 if TYPE_CHECKING:
@@ -186,12 +186,13 @@ def as_it_is(create: Any, field: str, without: Sequence[str] = ()) -> Any:  # no
     """An SDK's `create` that sends the conversation, its argument `field`, as it is: a finished part of the body.
 
     pydantic-ai has put it into the vendor's form; the SDKs would walk every message again to rename what needs no
-    renaming, which at 200 turns is most of what a call costs (`benchmarks/`). Arguments `without` are left out.
+    renaming. So they write the rest of the body, and the transport puts it in. Arguments `without` are left out.
     """
 
     async def finished(*, extra_body: Mapping[str, Any] | None = None, **arguments: Any) -> Any:  # noqa: ANN401
-        body = {**(extra_body or {}), field: list(arguments[field])}
+        body = {**(extra_body or {}), field: []}
         kept = {name: value for name, value in arguments.items() if name not in without}
+        finish(field, arguments[field])
         return await create(**kept | {field: []}, extra_body=body)
 
     return finished
