@@ -4,7 +4,7 @@
 Here: asking, merging, and saying what could not be had. Not here: how it is shown (`show`, `words`, `tables`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle
 
     from store import Store
+
+
+STANDS_STILL: Final = 2
+"""Failures in a row of one workflow task; a worker that was killed, or is too busy, is behind one."""
 
 
 class Unfinished(Frozen):
@@ -88,8 +92,19 @@ async def look(client: "Client", store: "Store", run: str) -> View:
         aside=tuple(aside),
         changes=await changes_of(store, conversation),
         unfinished=await unfinished(client, handle, described),
-        notices=() if status else ("no worker answers for this run: what is shown is what the store holds",),
+        notices=tuple(_notices(described, status)),
     )
+
+
+def _notices(described: "WorkflowExecutionDescription", status: Status | None) -> Iterator[str]:
+    failed = described.raw_description.pending_workflow_task.attempt - 1
+    if failed >= STANDS_STILL:
+        yield (
+            f"its workflow task has failed {failed} times, so it stands still: a bug of ours, a release that decides "
+            "otherwise, or a message beyond 2 MB; docs/operating.md says what to do"
+        )
+    if status is None:
+        yield "no worker answers for this run: what is shown is what the store holds"
 
 
 async def _from_store(store: "Store", run: str) -> View:

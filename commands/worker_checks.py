@@ -40,7 +40,7 @@ async def workers(client: "Client", settings: "Settings") -> list[Finding]:
     releases = {name for poller in polling if (name := poller.deployment_options.deployment_name)}
     releases |= {settings.deployment.name} if settings.deployment else set()
     for name in sorted(releases):
-        findings += await _deployment(client, name, polling)
+        findings += await deployment(client, name, polling)
     return findings
 
 
@@ -87,7 +87,7 @@ async def _polling(client: "Client", queue: str, *, runs: bool) -> Sequence[Poll
     return [poller for poller in told.pollers if now - poller.last_access_time.seconds < ALIVE_S]
 
 
-async def _deployment(client: "Client", name: str, polling: Sequence[Poller]) -> list[Finding]:
+async def deployment(client: "Client", name: str, polling: Sequence[Poller]) -> list[Finding]:
     """Whether the release that new runs go to has a worker, and each one that runs are pinned to."""
     from temporalio.api.enums.v1 import VersionDrainageStatus
     from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest

@@ -1,17 +1,22 @@
 """A worker that is told its release takes the runs that Temporal's worker versioning sends to that release."""
 
 import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import RoutingConfigUpdateState
+from temporalio.api.workflow.v1 import VersioningOverride, WorkflowExecutionOptions
 from temporalio.api.workflowservice.v1 import (
     DescribeWorkerDeploymentRequest,
     SetWorkerDeploymentCurrentVersionRequest,
+    UpdateWorkflowExecutionOptionsRequest,
 )
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.deployment import Deployment
+from commands import worker_checks
 from settings import Settings, SettingsError, load_settings
-from simulator import Script, Simulator, Text, ToolCall, ToolCalls
+from simulator import Raw, Script, Simulator, Text, ToolCall, ToolCalls
 from tests.faults.conftest import eventually
 from tests.test_worker import settings_at, start, working
 from worker import connect
@@ -86,6 +91,42 @@ async def test_a_pinned_run_ends_on_the_release_it_began_with_and_any_other_move
             sim.release("told")
             assert (await run.result())["status"] == "completed"
     assert await releases(run) == decided
+
+
+async def test_a_run_whose_release_has_no_worker_any_more_is_told_and_goes_on_once_it_is_moved(
+    tmp_path, client, temporal_server
+):  # FAULTS 39
+    other = await connect({"target_host": temporal_server})
+    refusal = Raw(status=401, body="no")
+    async with Simulator(Script(models={"m": (refusal, Text(text="Hello."))})) as sim:
+        settings = settings_at(tmp_path, sim.url)
+        old, new = (released(settings, build, "pinned") for build in ("r1", "r2"))
+        async with working(old, client):
+            await make_current(client, old)
+            run = await start(client, old)
+            await eventually(lambda: run.query("intervention"))
+        async with working(new, other):
+            await make_current(client, new)
+            await run.signal("intervene", "retry")
+            told = await worker_checks.deployment(client, old.task_queue, [])
+            await move(client, run)
+            assert (await run.result())["answer"] == "Hello."
+    assert await releases(run) == ["r1", "r2"]
+    assert [found.found for found in told] == [
+        "r2 is the current version, and no worker of it polls",
+        "runs are pinned to version r1, and no worker of it polls: they stand still",
+    ]
+
+
+async def move(client: Client, run: WorkflowHandle) -> None:
+    """What `temporal workflow update-options --versioning-override-behavior auto_upgrade` does."""
+    request = UpdateWorkflowExecutionOptionsRequest(
+        namespace=client.namespace,
+        workflow_execution=WorkflowExecution(workflow_id=run.id),
+        workflow_execution_options=WorkflowExecutionOptions(versioning_override=VersioningOverride(auto_upgrade=True)),
+        update_mask=FieldMask(paths=["versioning_override"]),
+    )
+    await client.workflow_service.update_workflow_execution_options(request)
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,9 @@ def variables(folder: Path, **more: str) -> dict[str, str]:
     return kept | {"TEMPORAL_CONFIG_FILE": str(folder / "none.toml"), "PYTHONPATH": str(ROOT)} | more
 
 
-def refused(folder: Path, code: int, **environ: str) -> str:
+def refused(folder: Path, code: int, *, within: tuple[str, ...] = (), **environ: str) -> str:
     """What a worker that cannot run says: exactly one line on stderr, with this exit code."""
-    argv = [sys.executable, str(ROOT / "worker.py")]
+    argv = [*within, sys.executable, str(ROOT / "worker.py")]
     env = variables(folder, **environ)
     done = subprocess.run(argv, check=False, cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (code, "")
@@ -63,6 +63,14 @@ def test_a_store_that_cannot_be_opened_is_named(tmp_path, temporal_server):
     (tmp_path / "endstop.toml").write_text('[store]\nurl = "sqlite:///kept"\n')
     line = refused(tmp_path, 1, TEMPORAL_ADDRESS=temporal_server)
     assert line.startswith(f"cannot open the store {tmp_path}/kept: ")
+
+
+def test_a_disk_without_room_keeps_it_from_starting_and_leaves_nothing_half_made(
+    tmp_path, temporal_server
+):  # FAULTS 15
+    line = refused(tmp_path, 1, within=("sh", "-c", 'ulimit -f 0; exec "$@"', "sh"), TEMPORAL_ADDRESS=temporal_server)
+    assert line.startswith(f"cannot open the store {tmp_path}/.endstop/store.db: ")
+    assert list((tmp_path / ".endstop").iterdir()) == []
 
 
 GATE = '[gates.tests]\ncommand = ["true"]\n'

@@ -12,15 +12,21 @@ from commands.server import DevServer, answers, arguments, free_port, program
 class MortalServer:
     """`async with MortalServer(folder) as server`: connect to `server.address`, then kill and start."""
 
-    def __init__(self, folder: Path, *more: str) -> None:
+    def __init__(self, folder: Path, *more: str, log: Path | None = None) -> None:
         """`more`: flags of `temporal server start-dev`."""
-        self._server = DevServer(port=free_port(), database=folder / "temporal.db", log=folder / "server.log")
+        log = log or folder / "server.log"
+        self._server = DevServer(port=free_port(), database=folder / "temporal.db", log=log)
         self._more = more
         self._process: Process | None = None
 
     @property
     def address(self) -> str:
         return self._server.address
+
+    @property
+    def pid(self) -> int:
+        assert self._process
+        return self._process.pid
 
     async def __aenter__(self) -> Self:
         await self.start()

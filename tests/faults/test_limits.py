@@ -4,16 +4,26 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
-from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.client import (
+    Client,
+    WorkflowHandle,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
 from temporalio.common import RawValue
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
+from commands.findings import Finding
+from commands.runs import look
+from commands.server import program
+from commands.server_checks import failing_runs
 from simulator.script import Script
 from store import Store
 from tests.faults.conftest import TEXT, Stage, eventually, records, staged
@@ -97,6 +107,40 @@ async def test_a_word_beyond_temporals_limit_is_refused_to_its_sender_and_the_ru
         await run.signal("intervene", {"answer": "retry", "text": "x" * BEYOND})
     assert await run.query("intervention") == asked
     await goes_on(act, run)
+
+
+async def test_an_update_beyond_temporals_limit_stops_the_run_which_is_told_and_goes_on_after_a_reset(
+    act, temporal_server
+):  # FAULTS 32
+    run, asked = await asking(act)
+    with pytest.raises(WorkflowUpdateRPCTimeoutOrCancelledError):
+        await run.execute_update("answer", {"answer": "retry", "text": "x" * BEYOND}, rpc_timeout=timedelta(seconds=1))
+    store = await Store.open(f"sqlite:///{act.folder}/.endstop/store.db")
+
+    async def said() -> tuple[str, ...]:
+        told = (await look(act.client, store, run.id)).notices
+        return told if "stands still" in told[0] else ()
+
+    assert "its workflow task has failed 2 times" in (await eventually(said))[0]
+    await store.close()
+    (found,) = await eventually(lambda: failing(act, run.id))
+    assert found.verdict == "wrong"
+    why = ("--type", "LastWorkflowTask", "--reason", "an update beyond 2 MB", "--address", temporal_server)
+    reset = await asyncio.create_subprocess_exec(
+        program(), "workflow", "reset", "--workflow-id", run.id, *why, stdout=asyncio.subprocess.DEVNULL
+    )
+    assert await reset.wait() == 0
+    again: WorkflowHandle[Any, Any] = act.client.get_workflow_handle(run.id)
+    assert (await again.query("intervention"))["digest"] == asked["digest"]
+    assert (await again.query("status"))["conversation"].startswith(f"{run.first_execution_run_id}/")
+    await again.signal("intervene", "retry")
+    assert (await again.result())["status"] == "completed"
+    assert len(requests_of(act, run)) == len(await records(again, "attempt")) == 2
+
+
+async def failing(act: Stage, run: str) -> list[Finding]:
+    """What the doctor says of runs that stand still, once the server's index has this one."""
+    return [found for found in await failing_runs(act.client) if run in found.found]
 
 
 # ---- unreadable

@@ -1,20 +1,24 @@
-"""The server killed and the network cut while a call is in flight or under load (FAULTS 10-14; I1-I8).
+"""The server killed and the network cut while a call is in flight or under load (FAULTS 10-15; I1-I8).
 
 What a provider answered while nobody could be told is in the store: it is used, and asked for once.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from temporalio.client import Client, WorkflowHandle
+from temporalio.common import WorkflowIDReusePolicy
 from temporalio.service import RPCError
 
 from tests.faults.conftest import TEXT, Stage, staged
+from tests.faults.disks import no_room
 from tests.faults.invariants import invariants_hold, requests_of
 from tests.faults.mortal import MortalServer
 from tests.faults.proxy import Proxy
@@ -40,8 +44,10 @@ async def answered_once(act: Stage, run: WorkflowHandle[Any, Any]) -> None:
 
 
 @asynccontextmanager
-async def mortal(folder: Path, script: dict[str, Any]) -> AsyncIterator[tuple[MortalServer, Stage]]:
-    async with MortalServer(folder) as server:
+async def mortal(
+    folder: Path, script: dict[str, Any], log: Path | None = None
+) -> AsyncIterator[tuple[MortalServer, Stage]]:
+    async with MortalServer(folder, log=log) as server:
         client = await Client.connect(server.address, data_converter=data_converter)
         async with staged(client, server.address, folder, script) as act:
             yield server, act
@@ -58,6 +64,31 @@ async def test_an_answer_that_comes_while_the_server_is_dead_is_used_and_paid_on
         await asyncio.sleep(away_s)  # the length of the outage is the fault
         await server.start()
         await answered_once(act, run)
+
+
+@pytest.mark.full
+async def test_a_server_without_room_refuses_a_start_whole_and_loses_no_answer(tmp_path):  # FAULTS 15
+    script = {"models": {"gpt-5": [TEXT | {"held_until": "full"}], "gpt-5-mini": [TEXT]}}
+    async with mortal(tmp_path, script, log=Path(os.devnull)) as (server, act):  # where it says so takes room too
+        run = await act.start(AGENT)
+        await act.simulator.received(1)
+        begin = partial(
+            act.client.start_workflow,
+            "AgentWorkflow",
+            {"agent": {"models": ["openai:gpt-5-mini"]}, "task": "do it"},
+            id="refused",
+            task_queue=act.queue,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        )
+        with no_room(server.pid):
+            with pytest.raises(RPCError):
+                await begin(rpc_timeout=timedelta(seconds=1))
+            act.simulator.release("full")
+            assert (await act.simulator.finished(1)).outcome == "sent"
+        await answered_once(act, run)
+        again = await begin()
+        assert (await again.result())["status"] == "completed"
+        await invariants_hold(act, again)
 
 
 LOAD, ROUNDS = 12, 4

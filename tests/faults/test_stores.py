@@ -1,11 +1,9 @@
 """Stores of two kinds, shared by workers, and in trouble in the middle of a run, which waits and loses nothing."""
 
 import asyncio
-import resource
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from temporalio.client import WorkflowHandle
 
 from store import Store
 from tests.faults.conftest import TEXT, Stage, eventually
+from tests.faults.disks import no_room
 from tests.faults.invariants import invariants_hold, requests_of
 
 SHOP = """
@@ -148,18 +147,8 @@ async def test_a_file_locked_for_longer_than_a_statement_waits_costs_a_run_nothi
     await cost_nothing(act, run, url)
 
 
-@contextmanager
-def no_room(process: int):
-    """Let the process write not one byte more into any file."""
-    _, hard = resource.prlimit(process, resource.RLIMIT_FSIZE, (1, resource.prlimit(process, resource.RLIMIT_FSIZE)[1]))
-    try:
-        yield
-    finally:
-        resource.prlimit(process, resource.RLIMIT_FSIZE, (hard, hard))
-
-
 @local
-async def test_a_disk_that_takes_nothing_for_a_while_costs_a_run_nothing(begun, url):
+async def test_a_disk_that_takes_nothing_for_a_while_costs_a_run_nothing(begun, url):  # FAULTS 15
     act, run = await begun(script(held_until="full"))
     with no_room(act.process.pid):
         act.simulator.release("full")
