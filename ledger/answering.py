@@ -206,8 +206,8 @@ def _apply(ledger: Ledger, under_way: Ask, answer: Answer, records: Records, mom
 def _go_on(ledger: Ledger, asked: Intervention, records: Records, moment: Moment) -> Step:
     """Take up what the intervention held up, with whatever the model has to be told by now."""
     if ledger.resume is not None:
-        resumed = _told(ledger, ledger.resume)
-        return settle(ledger.having(resume=None, failing=(), notes=()), resumed, records, moment)
+        told, resumed = _told(ledger.having(resume=None), ledger.resume)
+        return settle(told, resumed, records, moment)
     match asked:
         case NoProgress(gate="") | TurnLimit():
             return ask(ledger, ledger.queue, records, moment) if ledger.queue else begin_turn(ledger, records, moment)
@@ -219,10 +219,12 @@ def _go_on(ledger: Ledger, asked: Intervention, records: Records, moment: Moment
             return start_call(ledger, records, moment)
 
 
-def _told(ledger: Ledger, held: Decision) -> Decision:
-    if not isinstance(held, CallModel):
-        return held
-    return held.model_copy(update={"notes": (*held.notes, *ledger.failing, *ledger.notes)})
+def _told(ledger: Ledger, held: Decision) -> tuple[Ledger, Decision]:
+    """What was held up, with all that the model has to be told; where it is no call to tell it with, that waits."""
+    if not isinstance(held, CallModel) or held.summarise:
+        return ledger, held
+    notes = (*held.notes, *ledger.failing, *ledger.notes)
+    return ledger.having(failing=(), notes=()), held.model_copy(update={"notes": notes})
 
 
 def _fail_over(ledger: Ledger, asked: Intervention, body: Failover, records: Records, moment: Moment) -> Step:

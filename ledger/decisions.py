@@ -4,11 +4,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ledger.failures import Failure
 from ledger.interventions import Open
 from ledger.model import Frozen
 from ledger.notes import Note
 from ledger.outcomes import ToolRequest
 from ledger.target import Target
+
+
+class Summarise(Frozen):
+    """A trip that asks for a summary of what is old in the conversation, in shares of the conversation's bytes."""
+
+    verbatim: float
+    """The newest rounds that are not summarised."""
+    fit: float
+    """The most that the request may have: the results of old tool calls go first."""
 
 
 class CallModel(Frozen):
@@ -28,6 +38,33 @@ class CallModel(Frozen):
     """The most that this trip may cost; None: no limit."""
     unpriced: bool = True
     """Whether it may be made where the price is unknown."""
+    summarise: Summarise | None = None
+    """None: the conversation goes on."""
+
+
+class Compact(Frozen):
+    """Make the conversation smaller, as a new branch of it; the old one stays in the store."""
+
+    do: Literal["compact"] = "compact"
+    id: str
+    """ "compact-1", "compact-2" ..., over the run."""
+    how: Literal["drop_tool_results", "summarise"]
+    reason: Literal["full", "too_large"]
+    """The window was full by count, or a provider refused a request for its size."""
+    target: Target
+    """Where the call goes that the room is made for."""
+    window: int = 0
+    """Its tokens; 0: not known."""
+    verbatim: float
+    """Share of the conversation's bytes that the newest rounds keep word for word."""
+    summary: str = ""
+    """Place of the summary in the store, once there is one."""
+    attempt_id: str = ""
+    """The attempt that brought it."""
+    failure: Failure | None = None
+    """The refusal, which the turn goes on with where no room can be made."""
+    fallback: bool = False
+    """A summary was wanted and could not be had."""
 
 
 class Wait(Frozen):
@@ -75,4 +112,4 @@ class Finish(Frozen):
     why: str = ""
 
 
-Decision = Annotated[CallModel | Wait | RunTools | RunGates | Ask | Finish, Field(discriminator="do")]
+Decision = Annotated[CallModel | Compact | Wait | RunTools | RunGates | Ask | Finish, Field(discriminator="do")]

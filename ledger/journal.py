@@ -77,6 +77,40 @@ class GateRecord(Record):
     decided: Literal["passed", "admitted", "NoProgress", "LedgerFull", "BudgetSpent", "broken", "waived"]
 
 
+class CompactionRecord(Record):
+    """The conversation was compacted. What was dropped stays in the store, under the place before."""
+
+    omit_when_empty = frozenset({"window", "dropped", "replaced", "attempt_id", "fallback"})
+
+    type: Literal["compaction"] = "compaction"
+    at: Count
+    id: str
+    reason: Literal["full", "too_large"]
+    how: Literal["drop_tool_results", "summarise"]
+    target: str
+    """Where the call goes that the room was made for."""
+    window: Count = 0
+    """Its tokens; 0: not known."""
+    before: str
+    """`length/head` of the conversation: messages and digest."""
+    after: str
+    """The same as before: there was nothing to drop."""
+    tokens_before: Count
+    """As the last answer's provider counted them, and an estimate of what came since."""
+    tokens_after: Count
+    """Estimated: in proportion to the bytes."""
+    bytes_before: Count
+    bytes_after: Count
+    dropped: Count = 0
+    """Tool results that became a line which says so."""
+    replaced: Count = 0
+    """Messages that the summary stands for."""
+    attempt_id: str = ""
+    """Of the summary."""
+    fallback: bool = False
+    """A summary was wanted and could not be had."""
+
+
 class WaitRecord(Record):
     """A durable wait ended. `for` is retry, patience, or not_sent."""
 
@@ -185,6 +219,7 @@ JournalRecord = Annotated[
     | ToolBatchRecord
     | GateRecord
     | WaitRecord
+    | CompactionRecord
     | InterventionRecord
     | AnswerRecord
     | DeadlineRecord

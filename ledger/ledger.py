@@ -8,25 +8,33 @@ from typing import assert_never
 
 from ledger.answering import Refusal, direct, expire, halt, resolve
 from ledger.calling_tools import run_tools, with_children
-from ledger.calls import Call, GiveUp, Move, RenewFiles, RetrySame, WaitFor, after_failure
+from ledger.calls import Call
+from ledger.compacting import (
+    after_compaction,
+    after_summary,
+    is_without_summary,
+    to_make_room,
+    without_summary,
+)
 from ledger.decisions import CallModel, RunTools, Wait
 from ledger.failures import Failure, FailureKind
+from ledger.following import follow, next_after
 from ledger.interventions import SpendLimit
 from ledger.journal import RunRecord, WaitRecord
-from ledger.outcomes import Answered, Began, Expired, Fact, GatesRan, Held, Refused, ToolsRan, Trip, Waited
+from ledger.outcomes import Answered, Began, Compacted, Expired, Fact, GatesRan, Held, Refused, ToolsRan, Trip, Waited
 from ledger.rounds import after_gates, after_tools
 from ledger.state import Ledger, Moment, Step, Stopping
-from ledger.trips import attempt_id, charged, reason_of, trip_records
+from ledger.trips import attempt_id, charged, trip_records
 from ledger.turning import (
     Records,
     ask,
     begin_call,
     begin_stage,
+    make_room,
     run_gates,
     send,
     settle,
     unmoved,
-    wait_for,
     wait_or_ask,
 )
 
@@ -42,6 +50,8 @@ def decide(ledger: Ledger, fact: Fact, moment: Moment) -> Step:
             )
         case Trip():
             return _after_trip(ledger, fact, moment)
+        case Compacted():
+            return after_compaction(ledger, fact, moment)
         case ToolsRan():
             return after_tools(ledger, fact, moment)
         case GatesRan():
@@ -59,6 +69,8 @@ def _after_trip(ledger: Ledger, trip: Trip, moment: Moment) -> Step:
     if call is None or not isinstance(ledger.doing, CallModel):
         return unmoved(ledger)
     if isinstance(trip.outcome, Held):
+        if ledger.aside:
+            return without_summary(ledger, ledger.aside, (), moment)
         return _held(ledger, call, trip.outcome, moment)
     ledger = charged(ledger, call, trip)
     match trip.outcome:
@@ -72,6 +84,9 @@ def _after_trip(ledger: Ledger, trip: Trip, moment: Moment) -> Step:
 
 def _answered(ledger: Ledger, call: Call, trip: Trip, answered: Answered, moment: Moment) -> Step:
     records = trip_records(ledger, call, trip, None, moment)
+    if ledger.aside:
+        return after_summary(ledger, ledger.aside, answered, attempt_id(ledger, call), records, moment)
+    ledger = ledger.having(context=ledger.context.after(trip))
     if not answered.tool_calls:
         return run_gates(ledger, records, moment)
     attempt = attempt_id(ledger, call)
@@ -83,31 +98,14 @@ def _answered(ledger: Ledger, call: Call, trip: Trip, answered: Answered, moment
 def _failed(ledger: Ledger, call: Call, trip: Trip, failure: Failure, moment: Moment) -> Step:
     if failure.kind is FailureKind.CANCELLED:
         return _cancelled(ledger, trip_records(ledger, call, trip, None, moment), moment)
-    then, turn, benches = after_failure(
-        ledger.turn,
-        call,
-        failure,
-        chain=moment.chain(ledger),
-        policy=moment.plan.policy.calls,
-        files=trip.files > 0,
-        jitter=moment.jitter,
-    )
+    then, turn, benches = next_after(ledger, call, failure, moment, files=trip.files > 0)
     records = trip_records(ledger, call, trip, then, moment)
     after = ledger.having(turn=turn, benches=benches)
-    match then:
-        case RenewFiles():
-            again = call.model_copy(update={"attempt": call.attempt + 1, "renewed": True, "slept_ms": 0})
-            return send(after, again, 0.0, records, moment, renew_files=True)
-        case RetrySame():
-            return _retry(after, call, then, records, moment)
-        case Move(to=to):
-            return begin_call(after, to, records, moment, kind=failure.kind, reason=reason_of(failure))
-        case WaitFor():
-            return wait_for(after, then, records, moment)
-        case GiveUp(intervention=intervention):
-            return ask(after, (intervention,), records, moment)
-        case _:
-            assert_never(then)
+    if ledger.aside and is_without_summary(then):
+        return without_summary(after, ledger.aside, records, moment)
+    if ledger.aside is None and to_make_room(ledger, failure, then, moment):
+        return make_room(ledger, call.target, records, moment, failure=failure)
+    return follow(after, call, failure, then, records, moment)
 
 
 def _held(ledger: Ledger, call: Call, held: Held, moment: Moment) -> Step:
@@ -132,19 +130,6 @@ def _cancelled(ledger: Ledger, records: Records, moment: Moment) -> Step:
     stopping = ledger.stopping or Stopping(by="temporal", how="cancelled")
     stopped = ledger.having(stopping=stopping)
     return settle(stopped, unmoved(ledger).decision, records, moment)
-
-
-def _retry(ledger: Ledger, call: Call, retry: RetrySame, records: Records, moment: Moment) -> Step:
-    """The next attempt: a short wait rides inside it, a longer one is a timer before it."""
-    policy = moment.plan.policy.calls
-    again = call.model_copy(update={"attempt": call.attempt + 1, "spent": call.spent + retry.counts, "slept_ms": 0})
-    if not retry.counts:
-        patience = ledger.turn.patience_s + policy.pickup_s
-        ledger = ledger.having(turn=ledger.turn.model_copy(update={"patience_s": patience}))
-    if retry.wait_s <= policy.ride_s:
-        return send(ledger, again, retry.wait_s, records, moment)
-    wait = Wait(reason="retry", target=call.target, asked_s=retry.wait_s, until=moment.now + retry.wait_s)
-    return settle(ledger.having(turn=ledger.turn.model_copy(update={"call": again})), wait, records, moment)
 
 
 def _after_wait(ledger: Ledger, waited: Waited, moment: Moment) -> Step:

@@ -102,6 +102,8 @@ class Answered(Frozen):
     tool_calls: tuple[ToolRequest, ...] = ()
     recovered: str = ""
     """Id of the earlier attempt that wrote the stored answer; no request was sent for it now."""
+    summary: str = ""
+    """Place of the answer in the store, where it is a summary that was asked for: it is no part of the conversation."""
 
     @field_validator("tool_calls", mode="before")
     @classmethod
@@ -199,6 +201,8 @@ class ToolOutcome(Frozen):
     """Digest of tool, arguments and result; "" where the tool is exempt (polling) or gave none."""
     arguments: str = ""
     """Digest of the arguments."""
+    bytes: Count = 0
+    """Of the result, as the model is shown it."""
     duration_ms: Count = 0
     totals: Totals | None = None
     """What a sub-agent came to, its own sub-agents included."""
@@ -254,6 +258,21 @@ class GatesRan(Frozen):
     reports: tuple[GateReport, ...]
 
 
+class Compacted(Frozen):
+    """The conversation was compacted, or there was nothing to drop: then both places are the same."""
+
+    fact: Literal["compacted"] = "compacted"
+    before: str
+    """Place of the conversation, `length/head`."""
+    after: str
+    bytes_before: Count
+    bytes_after: Count
+    dropped: Count = 0
+    """Tool results that became a line which says so."""
+    replaced: Count = 0
+    """Messages that the summary stands for."""
+
+
 class Waited(Frozen):
     """A durable wait ended, by its timer or because a person interrupted it."""
 
@@ -274,4 +293,4 @@ class Expired(Frozen):
     fact: Literal["expired"] = "expired"
 
 
-Fact = Annotated[Began | Trip | ToolsRan | GatesRan | Waited | Expired, Field(discriminator="fact")]
+Fact = Annotated[Began | Trip | Compacted | ToolsRan | GatesRan | Waited | Expired, Field(discriminator="fact")]

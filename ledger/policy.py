@@ -3,9 +3,9 @@
 A policy is resolved once by `prepare` and is in history from then on. Nothing here decides anything.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ledger.failures import Schedule
 from ledger.model import Frozen
@@ -90,6 +90,24 @@ class ChildPolicy(Frozen):
     """A run that nobody started as a sub-agent has depth 0; one of this depth starts none."""
 
 
+class ContextPolicy(Frozen):
+    """What becomes of a conversation that fills its target's window (docs/decisions/0013)."""
+
+    full: Literal["drop_tool_results", "summarise", "keep"] = "drop_tool_results"
+    """Drop old tool results, have a model summarise all that is old, or keep everything: then a larger target or a
+    person has to help. `drop_tool_results` costs no call, and what was dropped can be read again."""
+    at: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
+    """Share of the window's tokens from which on it is full: the rest is for what nobody counted, and an answer."""
+    verbatim: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.3
+    """Share of the window that the newest rounds keep word for word; the very newest one always stays."""
+
+    @model_validator(mode="after")
+    def _leaves_room(self) -> Self:
+        if self.verbatim >= self.at:
+            raise ValueError(f"verbatim is {self.verbatim:g}, at is {self.at:g}: at must be more, or no room is made")
+        return self
+
+
 class Policy(Frozen):
     """All numbers a decision depends on."""
 
@@ -99,5 +117,7 @@ class Policy(Frozen):
     spend: SpendPolicy = SpendPolicy()
     ask: AskPolicy = AskPolicy()
     children: ChildPolicy = ChildPolicy()
+    context: ContextPolicy | None = None
+    """None: as its defaults say; in the plan of a run that was prepared before there was this policy: `keep`."""
     capture: bool = False
     """Keep the exact body of every request in the store, for people; the operator may forbid it (A18)."""

@@ -140,7 +140,17 @@ class AttemptRecord(Record):
     """One trip to a provider, the first and the failed ones included (A1)."""
 
     omit_when_empty = frozenset(
-        {"id", "finish_reason", "stopped_for", "model_input", "rule", "request_id", "outcome_unknown", "recovered"}
+        {
+            "id",
+            "finish_reason",
+            "stopped_for",
+            "model_input",
+            "rule",
+            "request_id",
+            "outcome_unknown",
+            "recovered",
+            "purpose",
+        }
     )
 
     type: Literal["attempt"] = "attempt"
@@ -176,6 +186,8 @@ class AttemptRecord(Record):
     """The provider may have done, and billed, the work."""
     recovered: str = ""
     """Id of the earlier attempt whose stored answer this one found; no request was sent."""
+    purpose: str = ""
+    """`summary`: it asked for a summary of the conversation; "": it went on with it."""
 
     @model_validator(mode="after")
     def _finish_belongs_to_an_answer(self, info: ValidationInfo) -> Self:

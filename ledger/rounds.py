@@ -31,6 +31,7 @@ def after_tools(ledger: Ledger, ran: ToolsRan, moment: Moment) -> Step:
         calls.append(call)
         if found:
             stalled[result.step] = found
+    ledger = ledger.having(context=ledger.context.grown(sum(result.bytes for result in ran.results)))
     record = ToolBatchRecord(at=moment.at, attempt_id=ran.attempt_id, calls=tuple(calls))
     if stalled:
         return ask(ledger, tuple(stalled.values()), (record,), moment)

@@ -9,13 +9,15 @@ from pydantic import Field
 
 from ledger.agent import Plan, StagePlan
 from ledger.calls import Benches, Chain, Turn
-from ledger.decisions import Ask, Decision
+from ledger.context import Context
+from ledger.decisions import Ask, Compact, Decision
 from ledger.gates import GateState
 from ledger.interventions import Intervention
 from ledger.journal import JournalRecord
 from ledger.model import Frozen
 from ledger.notes import Note, RepairNote
 from ledger.outcomes import Totals
+from ledger.policy import ContextPolicy
 from ledger.records import FailoverRecord
 from ledger.steps import StepLedger
 from ledger.target import Target
@@ -27,6 +29,20 @@ class Stopping(Frozen):
     by: str
     why: str = ""
     how: Literal["stopped", "cancelled"] = "stopped"
+
+
+class Aside(Frozen):
+    """A turn that waits for a summary.
+
+    Summarising is calls of its own, numbered on in the same turn: where they fail no target is out of the turn for it.
+    """
+
+    turn: Turn
+    """As it was."""
+    order: Compact
+    """What follows the summary."""
+    fit: float
+    """Share of the conversation's bytes that the request for it may have."""
 
 
 class Ledger(Frozen):
@@ -60,6 +76,11 @@ class Ledger(Frozen):
     """What a pause, or a lost workspace, holds up."""
     paused_by: str | None = None
     stopping: Stopping | None = None
+    context: Context = Context()
+    compactions: int = 0
+    """Compactions so far; names the next one."""
+    aside: Aside | None = None
+    """What waits while the conversation is summarised."""
     asked: int = 0
     """Interventions so far; names the next one."""
     reports: int = 0
@@ -114,6 +135,15 @@ class Moment(Frozen):
         """The stage's targets and their benches, now."""
         targets = self.stage(ledger).models
         return Chain(targets=targets, benches=ledger.benches, context_tokens=self.plan.context_tokens, now=self.now)
+
+    def window(self, target: Target) -> int:
+        """Tokens of the target's context window; 0: not known."""
+        return self.plan.context_tokens.get(str(target), 0)
+
+    @property
+    def context(self) -> ContextPolicy:
+        """What becomes of a full conversation; a plan of before there was this policy keeps everything."""
+        return self.plan.policy.context or ContextPolicy(full="keep")
 
     def moved(self, ledger: Ledger, to: Target, *, kind: str = "", reason: str) -> FailoverRecord:
         """The record of a move from the target asked last (A23)."""

@@ -107,6 +107,7 @@ def _attempt(ledger: Ledger, call: Call, trip: Trip, then: Next | None, moment: 
         request_id=trip.request_id,
         outcome_unknown=failure.outcome_unknown if failure else False,
         recovered=answered.recovered if answered else "",
+        purpose="summary" if ledger.aside else "",
     )
 
 

@@ -1,13 +1,15 @@
 """How turns, calls and stages begin, and how a step is settled. Every path of `decide` and `resolve` ends here."""
 
 from ledger.calls import Call, GiveUp, Turn, WaitFor, bench_wait, charged_wait
-from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, Wait
+from ledger.context import fitting_share, is_full, verbatim_share
+from ledger.decisions import Ask, CallModel, Compact, Decision, Finish, RunGates, Summarise, Wait
+from ledger.failures import Failure
 from ledger.gates import GateState
 from ledger.interventions import Intervention, Open, Paused, TurnLimit
 from ledger.journal import InterventionRecord, JournalRecord, RunRecord
 from ledger.notes import StageNote
 from ledger.policy import SpendPolicy
-from ledger.state import Ledger, Moment, Step
+from ledger.state import Aside, Ledger, Moment, Step
 from ledger.target import Target
 
 Records = tuple[JournalRecord, ...]
@@ -105,36 +107,74 @@ def wait_for(ledger: Ledger, wait: WaitFor, records: Records, moment: Moment) ->
 def begin_call(
     ledger: Ledger, target: Target, records: Records, moment: Moment, *, kind: str = "", reason: str = ""
 ) -> Step:
-    """A new call: attempt 1, no backoff, a fresh retry budget (A2). A change of target is a FailoverRecord."""
+    """A new call: attempt 1, no backoff, a fresh retry budget (A2). A change of target is a FailoverRecord.
+
+    Where the conversation fills the target's window, room is made first: once for this call, between tool rounds.
+    """
     if ledger.target is not None and ledger.target != target:
         reason = reason or ledger.move or _direction(ledger, target, moment)
         records = (*records, moment.moved(ledger, target, kind=kind, reason=reason))
         totals = ledger.totals.model_copy(update={"failovers": ledger.totals.failovers + 1})
         ledger = ledger.having(totals=totals)
+    ledger = ledger.having(target=target, move="")
+    waits = ledger.aside is None and ledger.turn.made_room != target
+    if waits and is_full(ledger.context, moment.window(target), moment.context):
+        return make_room(ledger, target, records, moment)
     calls = ledger.turn.calls + 1
     call = Call(number=calls, target=target)
     turn = ledger.turn.model_copy(update={"call": call, "calls": calls})
     benches = {name: bench for name, bench in ledger.benches.items() if name != str(target)}
-    return send(ledger.having(turn=turn, target=target, benches=benches, move=""), call, 0.0, records, moment)
+    return send(ledger.having(turn=turn, benches=benches), call, 0.0, records, moment)
+
+
+def make_room(
+    ledger: Ledger, target: Target, records: Records, moment: Moment, *, failure: Failure | None = None
+) -> Step:
+    """Compact the conversation for a call to this target, by its count or because it refused a request for its size.
+
+    A summary is asked of the same target first; the turn waits aside meanwhile.
+    """
+    context, window, policy = ledger.context, moment.window(target), moment.context
+    summarise, refused = policy.full == "summarise", failure is not None
+    order = Compact(
+        id=f"compact-{ledger.compactions + 1}",
+        how="summarise" if summarise else "drop_tool_results",
+        reason="too_large" if refused else "full",
+        target=target,
+        window=window,
+        verbatim=verbatim_share(context, window, policy, refused=refused),
+        failure=failure,
+    )
+    marks = {"made_room": target, "refused_size": ledger.turn.refused_size or refused}
+    ledger = ledger.having(turn=ledger.turn.model_copy(update=marks), compactions=ledger.compactions + 1)
+    if not summarise:
+        return settle(ledger, order, records, moment)
+    fit = fitting_share(context, window, policy, refused=refused)
+    apart = ledger.turn.model_copy(update={"call": None, "tried": (), "excluded": (), "left": ()})
+    return begin_call(
+        ledger.having(turn=apart, aside=Aside(turn=ledger.turn, order=order, fit=fit)), target, records, moment
+    )
 
 
 def send(
     ledger: Ledger, call: Call, wait_s: float, records: Records, moment: Moment, *, renew_files: bool = False
 ) -> Step:
     """The decision to make one trip, with all that the model has to be told before."""
-    spend = moment.plan.policy.spend
+    spend, aside = moment.plan.policy.spend, ledger.aside
     decision = CallModel(
         id=f"{ledger.turn.number}.{call.number}.{call.attempt}",
         target=call.target,
         attempt=call.attempt,
         wait_s=wait_s,
         renew_files=renew_files,
-        notes=(*ledger.failing, *ledger.notes),
+        notes=() if aside else (*ledger.failing, *ledger.notes),
         allowance_usd=allowance(ledger, spend),
         unpriced=spend.limit_usd is None or spend.unknown_price == "allow" or call.target in ledger.priceless,
+        summarise=Summarise(verbatim=aside.order.verbatim, fit=aside.fit) if aside else None,
     )
-    turn = ledger.turn.model_copy(update={"call": call})
-    return settle(ledger.having(turn=turn, failing=(), notes=()), decision, records, moment)
+    ledger = ledger.having(turn=ledger.turn.model_copy(update={"call": call}))
+    told = ledger if aside else ledger.having(failing=(), notes=())
+    return settle(told, decision, records, moment)
 
 
 def allowance(ledger: Ledger, spend: SpendPolicy) -> float | None:
