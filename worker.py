@@ -26,6 +26,7 @@ from temporalio.worker import Worker
 from activities.answer import AnswerReader
 from activities.call_model import CallModel
 from activities.catalog import declarations, routes
+from activities.compacting import Compactor
 from activities.contract import STORE_S
 from activities.declared_gates import CommandGate
 from activities.declared_tools import CommandTool
@@ -225,7 +226,7 @@ def build_workers(
     elsewhere, subagents, judging = ElsewhereTools(store, known), Subagents(store, known), Judging(store)
     outside = (elsewhere.read_arguments, elsewhere.keep_result, subagents.read_task, subagents.keep_answer)
     judged = (judging.judge_task, judging.keep_verdict)
-    anywhere = (preparer.prepare, call_model.call_model, *kept, *outside, *judged, aged)
+    anywhere = (preparer.prepare, call_model.call_model, Compactor(store).compact, *kept, *outside, *judged, aged)
     known_here = (AgentWorkflow, ExpiryWorkflow)
     shared = polling(client, settings.task_queue, (*anywhere, *in_workspace), known_here, settings.deployment)
     return shared, polling(client, queue, in_workspace)  # no release: a workspace outlives the one that claimed it

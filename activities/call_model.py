@@ -15,7 +15,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.agents import Agents
-from activities.answer_check import Useless, check
+from activities.answer_check import Usable, Useless, check
 from activities.attaching import Attacher
 from activities.attempt import Attempt
 from activities.capturing import Capturer
@@ -32,6 +32,8 @@ from activities.masking import masked
 from activities.messages import files_of
 from activities.pricing import Tariff
 from activities.quote import Quote, quote
+from activities.reply_form import written
+from activities.summarising import summary_request
 from activities.tool_declaration import Handling, ToolDeclaration
 from ledger.classify import ROWS, Row
 from ledger.failures import Failure
@@ -110,14 +112,14 @@ class CallModel:
                 if not attempt.exchange.sent:
                     raise
                 raise _ours(problem, attempt) from problem
-            return _small(await self._capturer.captured(reply, attempt))
+            return written(await self._capturer.captured(reply, attempt))
 
     async def _carried_out(self, attempt: Attempt) -> ModelReply:
         call = attempt.call
         request = await self._request(attempt)
         attempt.quoted_at(self._quote(call.target, request))
         await attempt.wait()
-        key = answer_key(call.target, request)
+        key = answer_key(call.target, request, request.messages[0] if call.summarise else b"")
         held = await self._store.find(call.conversation, key)
         if held is not None:
             return _answered(attempt, request, held)
@@ -154,14 +156,18 @@ class CallModel:
         if missing:
             message = f"stage {stage.name}: this worker has no tool {missing[0]}; declare it here as on the others"
             raise ApplicationError(message, type="ToolMissing", non_retryable=True)
+        bodies = await self._store.read(call.conversation)
+        thinking = self._models.get(str(call.target), _ANY_MODEL).thinking
+        if call.summarise:
+            return summary_request(call.target.model, stage.limits, thinking, bodies, call.summarise)
         return Request(
             model=call.target.model,
             instructions=stage.instructions,
-            messages=tuple(await self._store.read(call.conversation)),
+            messages=tuple(bodies),
             tools=tuple(self._tools[name] for name in stage.tools),
             max_tokens=stage.limits.max_tokens,
             temperature=stage.limits.temperature,
-            thinking=self._models.get(str(call.target), _ANY_MODEL).thinking,
+            thinking=thinking,
             output=stage.output,
         )
 
@@ -187,7 +193,7 @@ class CallModel:
         return _refused(attempt, not_uploaded(provider, exchange, at=self._now(), rows=self._rows))
 
     async def _judged(self, attempt: Attempt, request: Request, key: str, message: bytes) -> ModelReply:
-        checked = check(message, _handling(request), attempt.tariff, request.output)
+        checked = _checked(attempt, request, message)
         if isinstance(checked, Useless):
             return await self._failed(attempt, checked.ended, checked.usage, checked.why)
         return _answered(attempt, request, await keep_answer(self._store, attempt, key, message), checked.usage)
@@ -231,16 +237,27 @@ def _handling(request: Request) -> dict[str, Handling]:
     return {tool.name: tool.handling for tool in request.tools}
 
 
+def _checked(attempt: Attempt, request: Request, message: bytes) -> Usable | Useless:
+    """What the answer is worth. One that calls tools is no summary: none were offered."""
+    checked = check(message, _handling(request), attempt.tariff, request.output)
+    if attempt.call.summarise and isinstance(checked, Usable) and checked.answered.tool_calls:
+        return Useless(ended=Ended.UNUSABLE, usage=checked.usage, why="a summary was asked for, and tools were called")
+    return checked
+
+
 def _answered(attempt: Attempt, request: Request, held: Kept, paid: Usage | None = None) -> ModelReply:
     """Report what the store holds, which is an earlier attempt's answer where that one came first.
 
     `paid` is what this attempt used; without it, the usage is the stored answer's, whose own attempt was lost.
     """
-    checked = check(held.body, _handling(request), attempt.tariff, request.output)
+    checked = _checked(attempt, request, held.body)
     if isinstance(checked, Useless):
         raise ApplicationError("the store holds an answer that cannot be used", type="AnswerUnusable")
     own = attempt.exchange.sent and held.attempt == attempt.call.attempt  # stored, and the store's word of it was lost
     answered = checked.answered.model_copy(update={"recovered": held.attempt if held.recovered and not own else ""})
+    if attempt.call.summarise:
+        told = answered.model_copy(update={"summary": held.conversation.place})
+        return ModelReply(trip=attempt.trip(told, paid or checked.usage), conversation=attempt.call.conversation)
     return ModelReply(trip=attempt.trip(answered, paid or checked.usage), conversation=held.conversation)
 
 
@@ -269,24 +286,3 @@ def _ours(problem: Exception, attempt: Attempt) -> Exception:
 def _spent(attempt: Attempt) -> tuple[dict[str, JsonValue], ...]:
     """The details of an activity's failure, as a lost worker's heartbeat would have told them; none if nothing left."""
     return (attempt.progress(),) if attempt.exchange.sent else ()
-
-
-def _small(reply: ModelReply) -> dict[str, Any]:
-    """Without defaults, save the tag that tells the outcomes apart: history holds this for every attempt."""
-    written: dict[str, Any] = reply.model_dump(mode="json", exclude_defaults=True)
-    written["conversation"] = reply.conversation.place
-    trip = written["trip"]
-    trip["outcome"]["outcome"] = reply.trip.outcome.outcome
-    if calls := trip["outcome"].get("tool_calls"):
-        trip["outcome"]["tool_calls"] = _named(calls)
-    if reply.trip.sent:
-        trip["sent"] = reply.trip.sent.packed()
-    if reply.trip.usage:
-        trip["usage"] = reply.trip.usage.packed()
-    return written
-
-
-def _named(calls: list[dict[str, Any]]) -> list[Any]:
-    """By name alone where their places say the rest, which is almost always."""
-    plain = all(call.keys() <= {"index", "name"} for call in calls)
-    return [call["name"] for call in calls] if plain else calls

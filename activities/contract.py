@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 
 from ledger.agent import Plan
 from ledger.conversation import Conversation
+from ledger.decisions import Summarise
 from ledger.model import Frozen
 from ledger.notes import Note
 from ledger.outcomes import ToolOutcome, ToolRequest, Trip, Verdict
@@ -148,6 +149,8 @@ class ModelCall(Frozen):
     """The most that the trip may cost: where it could cost more nothing is sent, and the outcome is `Held`."""
     unpriced: bool = True
     """Whether it may be made where the price is unknown; else the outcome is `Held`."""
+    summarise: Summarise | None = None
+    """Ask for a summary of what is old in the conversation, which then stays as it is."""
 
 
 class Grown(Frozen):

@@ -34,8 +34,11 @@ def catalog_version(tools: Iterable[ToolDeclaration]) -> str:
     return digest(_canonical(declared))[:_SHORT] if declared else ""
 
 
-def answer_key(target: Target, request: Request) -> str:
-    """What an answer is stored under, beside its conversation's head: target, parameters, and what is told."""
+def answer_key(target: Target, request: Request, told: bytes = b"") -> str:
+    """What an answer is stored under, beside its conversation's head: target, parameters, and what is told.
+
+    `told` is the whole of a request that is not the conversation itself.
+    """
     asked: dict[str, JsonValue] = {
         "target": str(target),
         "max_tokens": request.max_tokens,
@@ -45,6 +48,8 @@ def answer_key(target: Target, request: Request) -> str:
         "tools": catalog_version(request.tools),
         "assembly": ASSEMBLY_VERSION,
     }
+    if told:
+        asked["told"] = digest(told)
     return digest(_canonical(asked | _output(request)))
 
 

@@ -9,6 +9,7 @@ appends nothing new. The store knows when a message came.
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -98,6 +99,31 @@ def result_of(body: bytes) -> tuple[str, bool]:
     if not isinstance(part, ToolReturnPart):
         raise TypeError(f"expected a tool result, found {part.part_kind}")
     return str(part.content), part.outcome != "success"
+
+
+def with_result(body: bytes, text: str) -> bytes:
+    """Write a stored tool result anew with another text; whose result it is, and how the call ended, stay."""
+    (part,) = parse(body).parts
+    if not isinstance(part, ToolReturnPart):
+        raise TypeError(f"expected a tool result, found {part.part_kind}")
+    again = ToolReturnPart(tool_name=part.tool_name, content=text, tool_call_id=part.tool_call_id, outcome=part.outcome)
+    return _without_times(ModelRequest(parts=[again]))
+
+
+def is_result(body: bytes) -> bool:
+    """Whether a stored message is the result of a tool call."""
+    return any(isinstance(part, ToolReturnPart) for part in parse(body).parts)
+
+
+def of_nobody(body: bytes) -> bytes:
+    """Write a stored answer anew as if nobody knew whose it is: no reader gets its signed parts back.
+
+    For an answer before which something was changed: signatures cover all that came before.
+    """
+    message = parse(body)
+    if not isinstance(message, ModelResponse) or not message.metadata:
+        return body
+    return serialise(replace(message, metadata=None))
 
 
 def is_answer(body: bytes) -> bool:

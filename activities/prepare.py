@@ -15,19 +15,21 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.contract import INVALID_SPEC, PREPARE, Here, Parent, Prepare, Prepared, Route
-from activities.declared import Declared
+from activities.declared import Declared, Model
 from activities.declared_gates import CommandGate
 from activities.declared_tools import AgentTool
 from activities.files import MANIFEST, NamedFile, read_files
 from activities.function_gates import GateFunction
 from activities.gate_routes import gate_routes, judges_of
 from activities.messages import user_message
+from activities.pricing import listed_window
 from activities.spec import InvalidSpec, canonical, check_agent, check_keys, check_task, read_agent
 from activities.stored import Appended, Contents
 from activities.workspace import WorkspaceRefused, Workspaces
 from activities.workspace_files import FileRefused, WorkspaceFiles
 from ledger.agent import AgentSpec, Plan, StagePlan
 from ledger.conversation import Conversation, digest
+from ledger.policy import ContextPolicy
 from store import ContentMissing
 
 TASK_KEY: Final = "task"
@@ -162,7 +164,7 @@ class Preparer:
                 StagePlan(name=stage.name, models=stage.models, gates=stage.gates, turns=stage.limits.turns)
                 for stage in agent.stages
             ),
-            policy=agent.policy,
+            policy=agent.policy.model_copy(update={"context": agent.policy.context or ContextPolicy()}),
             context_tokens=self._windows(agent),
             workspace=agent.workspace or "",
             revision=self._workspaces.revision(run, agent.workspace) if agent.workspace else "",
@@ -190,10 +192,12 @@ class Preparer:
         return {name: self._tools[name] for name in named if self._tools[name] != Here(in_workspace=True)}
 
     def _windows(self, agent: AgentSpec) -> dict[str, int]:
-        """Context windows of the agent's targets, where the operator declared them."""
-        names = {str(target) for stage in agent.stages for target in stage.models}
+        """Context windows of the agent's targets: as the operator declared them, else as the price list knows them."""
+        targets = sorted({target for stage in agent.stages for target in stage.models}, key=str)
+        own, providers = self._declared.models, self._declared.providers
         known = {
-            name: self._declared.models[name].context_tokens for name in sorted(names & set(self._declared.models))
+            str(t): own.get(str(t), Model()).context_tokens or listed_window(t, providers.get(t.provider))
+            for t in targets
         }
         return {name: tokens for name, tokens in known.items() if tokens is not None}
 

@@ -5,10 +5,11 @@ Not here: how much a call may use (`quote`), limits and sums (the ledger's). An 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from genai_prices import Usage as Counted
 from genai_prices import calc_price
+from genai_prices.data_snapshot import get_snapshot
 from genai_prices.types import PriceCalculation
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RequestUsage
@@ -67,12 +68,37 @@ class Tariff(Frozen):
         return cost / MILLION
 
     def _places(self) -> Iterator[Callable[..., PriceCalculation]]:
-        """Where the list may know the endpoint: by its address, by the operator's name of it, by its protocol."""
-        if self.provider is not None:
-            yield partial(calc_price, provider_api_url=self.provider.base_url)
-        yield partial(calc_price, provider_id=self.target.provider)
-        if self.provider is not None and self.provider.api in VENDORS:
-            yield partial(calc_price, provider_id=VENDORS[self.provider.api])
+        """Where the list may know the endpoint."""
+        for known in _known_as(self.target, self.provider):
+            yield partial(calc_price, provider_id=known.provider_id, provider_api_url=known.url)
+
+
+class _Known(NamedTuple):
+    """By what the list may know an endpoint."""
+
+    provider_id: str | None = None
+    url: str | None = None
+
+
+def _known_as(target: Target, provider: Provider | None) -> Iterator[_Known]:
+    """By its address, by the operator's name of it, by its protocol."""
+    if provider is not None:
+        yield _Known(url=provider.base_url)
+    yield _Known(provider_id=target.provider)
+    if provider is not None and provider.api in VENDORS:
+        yield _Known(provider_id=VENDORS[provider.api])
+
+
+def listed_window(target: Target, provider: Provider | None) -> int | None:
+    """Tokens of the target's context window as the price list has them; None where it does not know."""
+    for place in _known_as(target, provider):
+        try:
+            _, model = get_snapshot().find_provider_model(target.model, None, place.provider_id, place.url)
+        except (LookupError, ValueError):
+            continue
+        if model.context_window:
+            return model.context_window
+    return None
 
 
 def usage_of(counted: RequestUsage) -> Usage | None:

@@ -70,7 +70,7 @@ class ToolRunner:
         asked = Asked(
             arguments=call.arguments,
             run=request.answer.id,
-            key=f"{request.answer.id}/{request.answer.length}/{request.call.index}",
+            key=f"{request.answer.id}/{request.answer.head}/{request.call.index}",
             folder=self._workspaces.path(request.answer.id, request.workspace) if tool.in_workspace else None,
             protected=self._protected(request) if tool.in_workspace else {},
             said=before,

@@ -115,6 +115,7 @@ class ToolCalls:
             status="rejected" if rejected else "error" if failed else "ok",
             step="" if handling and handling.polling else step,
             arguments=arguments_digest(call.arguments),
+            bytes=len(text.encode()),
             duration_ms=duration_ms,
         )
         return ToolDone(outcome=outcome, conversation=conversation)

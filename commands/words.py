@@ -6,11 +6,13 @@ Wording lives here so that `journal`, `show`, `--watch` and the demo say the sam
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
+from commands.compaction_words import compacted
 from commands.reasons import setting
 from commands.tallies import Cost
 from ledger.journal import (
     AnswerRecord,
     CaptureChanged,
+    CompactionRecord,
     DeadlineRecord,
     DirectiveRecord,
     Entry,
@@ -95,6 +97,8 @@ def line(record: JournalRecord, wait_ms: int | None = None) -> str:
         case WaitRecord():
             cut = f" of {seconds(record.asked_ms)}, interrupted" if record.interrupted else ""
             return f"waited {seconds(record.slept_ms)}{cut} ({record.reason}) for {record.target}"
+        case CompactionRecord():
+            return compacted(record, place(record.attempt_id))
         case _:
             return _people_and_run(record)
 
@@ -145,7 +149,7 @@ def _changed(record: CaptureChanged) -> str:
 
 
 def _attempt(record: AttemptRecord, wait_ms: int | None) -> str:
-    start = f"{place(record.id)} {record.provider}:{record.model}"
+    start = f"{place(record.id)} {record.provider}:{record.model}{', for a summary,' if record.purpose else ''}"
     took = seconds(record.duration_ms)
     failed = record.failed
     if record.recovered:

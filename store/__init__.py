@@ -1,10 +1,10 @@
 """What is kept outside Temporal: transcripts, contents, journals, runs, uploads, requests and error details (SQL)."""
 
 from store.captures import Capture
-from store.chain import Message
+from store.chain import Kept, Message
 from store.errors import ContentMissing, ConversationBroken, ConversationRedacted, StoreTroubled, StoreUnavailable
 from store.looking import Looked, look_at
-from store.messages import Appended, UnusedAnswer
+from store.messages import Appended, Stretch, UnusedAnswer
 from store.remembering import RememberingStore
 from store.removing import Removal, Removed
 from store.store import RegisteredRun, Store
@@ -16,6 +16,7 @@ __all__ = [
     "ContentMissing",
     "ConversationBroken",
     "ConversationRedacted",
+    "Kept",
     "Looked",
     "Message",
     "RegisteredRun",
@@ -25,6 +26,7 @@ __all__ = [
     "Store",
     "StoreTroubled",
     "StoreUnavailable",
+    "Stretch",
     "UnusedAnswer",
     "Upload",
     "look_at",

@@ -2,16 +2,26 @@
 
 A message chains to the head before it. The results of the parallel tool calls of one answer are the exception: each
 chains to the answer itself, under a key that carries its ordinal, so that no tool needs to know another's result.
-The n-th result is read after the one before it. No SQL here.
+The n-th result is read after the one before it. A branch is a chain of its own from position 0, whose first key names
+what it was made of. No SQL here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ledger.conversation import Conversation, head_after
+from ledger.conversation import Conversation, digest, head_after
 from store.errors import ConversationBroken, ConversationRedacted
 
 _RESULT = "tool:"
+_ORIGIN = "compacted:"
+
+
+class Kept(NamedTuple):
+    """A message that a branch is made of."""
+
+    key: str
+    body: bytes
+    attempt: str = ""
 
 
 class Place(NamedTuple):
@@ -32,6 +42,16 @@ class Message(NamedTuple):
     body: bytes
     removed: int | None = None
     """Bytes of the body that was removed; None: it is here."""
+    attempt: str = ""
+    """Who wrote it."""
+
+
+class Origin(NamedTuple):
+    """What a branch was made of: its first message names it."""
+
+    conversation: Conversation
+    made: int
+    """So many messages of the branch were made of it; what follows came later."""
 
 
 def place_after(conversation: Conversation, key: str) -> Place:
@@ -55,6 +75,40 @@ def result_key(ordinal: int) -> str:
 def ordinal_of(key: str) -> int | None:
     """The ordinal of a tool result, from 0; None for any other message."""
     return int(key.removeprefix(_RESULT)) if key.startswith(_RESULT) else None
+
+
+def branched(origin: Conversation, kept: Sequence[Kept]) -> list[Message]:
+    """The messages of a branch of the same conversation: other bodies under the keys that they had.
+
+    The first one's key names what the branch was made of, and the digest of all that it holds: the same branch is the
+    same rows, and two that differ share none. Results follow the answer with their calls, all of them.
+    """
+    made: list[Message] = []
+    answer, head = ("", 0), ""
+    tag = digest(b"\x00".join(digest(one.body).encode() + one.key.encode() for one in kept))
+    for position, one in enumerate(kept):
+        key = one.key if position else f"{_ORIGIN}{origin.place}:{len(kept)}:{tag}"
+        ordinal = ordinal_of(key)
+        if ordinal is None:
+            previous = head
+        else:
+            previous = answer[0]
+            if position != answer[1] + ordinal:
+                raise ValueError(f"message {position} is the result of call {ordinal} of no answer before it")
+        head = head_after(previous, key, one.body)
+        made.append(Message(position, previous, key, head, one.body, attempt=one.attempt))
+        if ordinal is None:
+            answer = (head, position + 1)
+    return made
+
+
+def origin_of(first: Message, conversation_id: str) -> Origin | None:
+    """What a chain with this first message was made of; None: it began with it."""
+    if not first.key.startswith(_ORIGIN):
+        return None
+    place, made, _ = first.key.removeprefix(_ORIGIN).split(":")
+    length, _, head = place.partition("/")
+    return Origin(Conversation(id=conversation_id, length=int(length), head=head), int(made))
 
 
 def chain(conversation: Conversation, known: Conversation, messages: Iterable[Message]) -> list[Message]:

@@ -3,12 +3,15 @@
 Messages are opaque bytes here; what a message says is known to the activities.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from sqlalchemy import ColumnElement, Table, and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.conversation import Conversation, head_after
 from ledger.model import Frozen
-from store.chain import Message, Place, chain, ordinal_of, result_key
+from store.chain import Kept, Message, Place, branched, chain, ordinal_of, origin_of, result_key
 from store.errors import ConversationRedacted
 from store.schema import insert_absent, messages, unused_answers
 
@@ -32,6 +35,14 @@ class UnusedAnswer(Frozen):
     key: str
     attempt: str
     body: bytes
+
+
+class Stretch(NamedTuple):
+    """A chain that a conversation went through between two compactions."""
+
+    messages: tuple[Message, ...]
+    made: int
+    """So many of them, from the first, were made of the stretch before; 0: there is none before."""
 
 
 async def hold(connection: AsyncConnection, place: Place, body: bytes, attempt: str) -> Appended:
@@ -69,6 +80,28 @@ async def read_chain(connection: AsyncConnection, conversation: Conversation, kn
     )
     rows = await connection.execute(wanted)
     return chain(conversation, known, (Message(*row) for row in rows))
+
+
+async def branch(connection: AsyncConnection, origin: Conversation, kept: Sequence[Kept]) -> Conversation:
+    """Insert a branch made of these messages, where it is not there already."""
+    made = branched(origin, kept)
+    rows = [{**_row(message), "conversation": origin.id} for message in made]
+    await connection.execute(insert_absent(connection, messages), rows)
+    return Conversation(id=origin.id, length=len(made), head=made[-1].head)
+
+
+async def read_whole(connection: AsyncConnection, conversation: Conversation) -> list[Stretch]:
+    """A conversation, and all that it was made of, in the order in which it came."""
+    stretches: list[Stretch] = []
+    wanted: Conversation | None = conversation
+    made: int = 0
+    while wanted is not None:
+        found = await read_chain(connection, wanted, Conversation(id=conversation.id))
+        origin = origin_of(found[0], conversation.id) if found else None
+        made = origin.made if origin else 0
+        stretches.append(Stretch(tuple(found), made))
+        wanted = origin.conversation if origin else None
+    return stretches[::-1]
 
 
 async def latest(connection: AsyncConnection, conversation: str) -> Conversation | None:
@@ -110,6 +143,13 @@ async def _with_results(connection: AsyncConnection, answer: Conversation) -> Co
     while (found := heads.get(result_key(length - answer.length))) is not None:
         head, length = found, length + 1
     return Conversation(id=answer.id, length=length, head=head)
+
+
+def _row(message: Message) -> dict[str, int | str | bytes]:
+    """A message that was not removed, as the table has it; whose it is stands beside it."""
+    row = message._asdict()
+    del row["removed"]
+    return row
 
 
 def _at(table: Table, place: Place) -> ColumnElement[bool]:

@@ -9,17 +9,17 @@ from functools import partial
 from typing import Any, Self
 
 from sqlalchemy import Row, Select, Table, select
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ledger.conversation import Conversation, digest
 from ledger.model import Frozen
 from store import captures, journals, messages, removing, schema, uploads
 from store.access import patient, reading, writing
 from store.captures import Capture
-from store.chain import Message, bodies, place_after, place_of_result
+from store.chain import Kept, Message, bodies, place_after, place_of_result
 from store.errors import ContentMissing
 from store.journals import Written
-from store.messages import Appended, UnusedAnswer
+from store.messages import Appended, Stretch, UnusedAnswer
 from store.opening import open_engine
 from store.removing import Removal, Removed
 from store.schema import contents, details, insert_absent, runs
@@ -34,6 +34,16 @@ class RegisteredRun(Frozen):
     agent: str
     at: int
     """When it was registered, in unix seconds."""
+
+
+async def _branched(
+    connection: AsyncConnection, origin: Conversation, kept: Sequence[Kept], beside: Collection[str]
+) -> Conversation:
+    found = await messages.branch(connection, origin, kept)
+    rows = [{"ref": digest(text.encode()), "body": text.encode()} for text in beside]
+    if rows:
+        await connection.execute(insert_absent(connection, contents), rows)
+    return found
 
 
 class Store:
@@ -118,6 +128,17 @@ class Store:
         """The messages of this chain, in order, with what is left of those that were redacted: for people."""
         start = Conversation(id=conversation.id)
         return await reading(self._engine, lambda connection: messages.read_chain(connection, conversation, start))
+
+    async def read_whole(self, conversation: Conversation) -> list[Stretch]:
+        """All that was said, across compactions, oldest first, redacted or not: for people."""
+        return await reading(self._engine, lambda connection: messages.read_whole(connection, conversation))
+
+    async def branch(self, origin: Conversation, kept: Sequence[Kept], beside: Collection[str] = ()) -> Conversation:
+        """Go on from other messages than the conversation's own, which stay. All of it is written, or none.
+
+        `beside` are contents to keep with it. The same branch again is the one that is there.
+        """
+        return await writing(self._engine, lambda connection: _branched(connection, origin, kept, beside))
 
     async def latest(self, conversation_id: str) -> Conversation | None:
         """Where a conversation stands as far as the store can tell, for when its workflow cannot be asked."""

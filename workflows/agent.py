@@ -15,12 +15,12 @@ from temporalio.exceptions import ApplicationError
 with workflow.unsafe.imports_passed_through():
     from activities.contract import Prepare
     from ledger.answers import Answer, Directive
-    from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, RunTools, Wait
+    from ledger.decisions import Ask, CallModel, Compact, Decision, Finish, RunGates, RunTools, Wait
     from ledger.journal import RunRecord
     from ledger.ledger import Refusal, Step, decide, direct, halt, resolve
-    from ledger.outcomes import Began, Fact, ToolsRan, Trip
+    from ledger.outcomes import Began, Compacted, Fact, ToolsRan, Trip
     from workflows.carried import RunInput, read_input
-    from workflows.carrying_out import append, call_model, prepare, read_answer
+    from workflows.carrying_out import append, call_model, compact, prepare, read_answer
     from workflows.children import tell_parent
     from workflows.inbound import read_message
     from workflows.messages import (
@@ -164,6 +164,8 @@ class AgentWorkflow:
         match decision:
             case CallModel():
                 return await self._call_model(decision)
+            case Compact():
+                return await self._compact(decision)
             case RunTools():
                 return await self._run_tools(decision)
             case RunGates():
@@ -194,6 +196,11 @@ class AgentWorkflow:
         call = call_model(prepared, decision, self._run.ledger.stage, self._run.conversation, iteration)
         trip, self._run.conversation = await self._flying(call)
         return trip
+
+    async def _compact(self, decision: Compact) -> Compacted:
+        work = compact(self._run.started, decision, self._run.ledger.stage, self._run.conversation)
+        done, self._run.conversation = await self._flying(work)
+        return done
 
     async def _run_tools(self, decision: RunTools) -> ToolsRan:
         ran, self._run.conversation = await self._flying(run_tools(self._round(decision.turn), decision))

@@ -35,12 +35,13 @@ from activities.contract import (
     ReadAnswer,
     WriteJournal,
 )
+from activities.contract_compacting import COMPACT, CompactConversation, CompactDone
 from ledger.conversation import Conversation
-from ledger.decisions import CallModel
+from ledger.decisions import CallModel, Compact
 from ledger.failures import Failure, FailureKind
 from ledger.model import Frozen
 from ledger.notes import Note
-from ledger.outcomes import Refused, Trip, Usage
+from ledger.outcomes import Compacted, Refused, Trip, Usage
 from ledger.progress import Progress
 
 RECORD_VERSION = "1"
@@ -53,6 +54,8 @@ store its request, and waits each time for a store in trouble."""
 PICKUP = timedelta(seconds=60)
 """How long a tool or a gate waits for a worker of somebody else's."""
 LOCAL_LIMIT = timedelta(seconds=30)
+COMPACT_LIMIT = timedelta(seconds=60 + 2 * STORE_S)
+"""It reads a conversation and writes it anew, and waits each time for a store in trouble."""
 PREPARE_LIMIT = timedelta(minutes=15)
 """For the run's own copy of its workspace: git has ten minutes, a large folder takes what its disk takes."""
 ONCE = RetryPolicy(maximum_attempts=1)
@@ -112,21 +115,24 @@ async def call_model(
         renew_files=decision.renew_files,
         allowance_usd=decision.allowance_usd,
         unpriced=decision.unpriced,
+        summarise=decision.summarise,
     )
+    what = "summarise" if decision.summarise else "call_model"
     name = prepared.plan.stages[stage].name
     began = workflow.time()
     try:
         raw: Any = await workflow.execute_activity(
             CALL_MODEL,
             order.model_dump(mode="json", exclude_defaults=True),
-            activity_id=decision_id(decision.id, "call_model", str(decision.target), str(decision.renew_files)),
+            activity_id=decision_id(decision.id, what, str(decision.target), str(decision.renew_files)),
             result_type=dict,
             schedule_to_start_timeout=pickup(prepared),
             start_to_close_timeout=timedelta(seconds=policy.deadline_s + decision.wait_s) + ANSWERING_SLACK,
             heartbeat_timeout=HEARTBEAT_TIMEOUT,
             retry_policy=ONCE,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            summary=f"{name} · turn {iteration} · {decision.target} · attempt {decision.attempt}",
+            summary=f"{name} · turn {iteration} · {decision.target} · attempt {decision.attempt}"
+            f"{' · summary' if decision.summarise else ''}",
         )
     except ActivityError as error:
         return _lost_trip(error, int((workflow.time() - began) * 1000)), conversation
@@ -135,6 +141,38 @@ async def call_model(
     except ValidationError:
         return _refused(FailureKind.BAD_OUTPUT, "invalid_result", unknown=True), conversation
     return reply.trip, reply.conversation
+
+
+async def compact(
+    prepared: Prepared, decision: Compact, stage: int, conversation: Conversation
+) -> tuple[Compacted, Conversation]:
+    """Make the conversation shorter: an activity that may run any number of times, until it succeeds."""
+    place = decision.summary
+    order = CompactConversation(
+        conversation=conversation,
+        agent_ref=prepared.agent_ref,
+        stage=stage,
+        verbatim=decision.verbatim,
+        summary=Conversation.model_validate(place).within(conversation) if place else None,
+    )
+    raw: Any = await workflow.execute_activity(
+        COMPACT,
+        order.model_dump(mode="json", exclude_defaults=True),
+        activity_id=decision_id(decision.id, decision.how, str(decision.target), conversation.place),
+        result_type=dict,
+        start_to_close_timeout=COMPACT_LIMIT,
+        summary=f"{prepared.plan.stages[stage].name} · {decision.id} · {decision.how} for {decision.target}",
+    )
+    done = CompactDone.read(raw, conversation)
+    fact = Compacted(
+        before=conversation.place,
+        after=done.conversation.place,
+        bytes_before=done.bytes_before,
+        bytes_after=done.bytes_after,
+        dropped=done.dropped,
+        replaced=done.replaced,
+    )
+    return fact, done.conversation
 
 
 async def local(name: str, order: Frozen | dict[str, Any], limit: timedelta = LOCAL_LIMIT) -> Any:  # noqa: ANN401 - validated by the caller

@@ -9,7 +9,7 @@ from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 from activities.contract import ATTRIBUTE_INTERVENTION, ATTRIBUTE_MODEL, ATTRIBUTE_SPEND, ATTRIBUTE_STATUS
 from ledger.agent import Plan
 from ledger.conversation import Conversation
-from ledger.decisions import Ask, CallModel, Decision, Finish, RunGates, RunTools, Wait
+from ledger.decisions import Ask, CallModel, Compact, Decision, Finish, RunGates, RunTools, Wait
 from ledger.interventions import Open, Question
 from ledger.state import Ledger, Step
 from workflows.messages import Asked, ChildStatus, RunResult, RunStatus, Status
@@ -65,7 +65,7 @@ def _listed(status: Status) -> RunStatus:
 def run_status(decision: Decision | None) -> RunStatus:
     """The one word for where a run stands."""
     match decision:
-        case None | CallModel() | RunTools() | RunGates():
+        case None | CallModel() | Compact() | RunTools() | RunGates():
             return "running"
         case Wait():
             return "waiting"
@@ -83,7 +83,10 @@ def doing(decision: Decision | None) -> str:
         case None:
             return "preparing"
         case CallModel():
-            return f"calling {decision.target}, attempt {decision.attempt}"
+            what = "asking for a summary from" if decision.summarise else "calling"
+            return f"{what} {decision.target}, attempt {decision.attempt}"
+        case Compact():
+            return f"compacting the conversation for {decision.target}"
         case RunTools():
             return "running " + ", ".join(call.name or "an unknown tool" for call in decision.calls)
         case RunGates():
