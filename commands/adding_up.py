@@ -14,6 +14,7 @@ from typing import Final
 
 from commands.tallies import Cost
 from commands.totals import (
+    CompactionsTotal,
     FailoverTotal,
     GateTotal,
     InterventionTotal,
@@ -26,6 +27,7 @@ from ledger.calls import MAX_BOUNDS
 from ledger.failures import FailureKind
 from ledger.journal import (
     AnswerRecord,
+    CompactionRecord,
     DeadlineRecord,
     GateRecord,
     InterventionRecord,
@@ -156,6 +158,7 @@ class Adding:
         self._failovers: Counter[tuple[str, str, str]] = Counter()
         self._labels: dict[str, _Label] = {}
         self._gates: dict[str, _Gate] = {}
+        self._compactions: Counter[str] = Counter()
         self._cost = _Cost()
 
     def take(self, conversation: str, record: JournalRecord) -> None:
@@ -186,6 +189,7 @@ class Adding:
                 GateTotal(gate=name, rounds=gate.rounds, failing=gate.failing, charges=gate.charges)
                 for name, gate in sorted(self._gates.items())
             ),
+            compactions=CompactionsTotal(**{how: self._compactions[how] for how in CompactionsTotal.model_fields}),
             cost=self._cost.total(),
             unread=unread,
         )
@@ -218,6 +222,8 @@ class Adding:
                 label.answers[record.answer] += 1
             case DeadlineRecord():
                 self._label(self._run.asked.get(record.intervention, "")).timed_out += 1
+            case CompactionRecord():
+                self._compactions[record.how] += record.after != record.before
             case RunRecord():
                 self._what[record.what] += 1
             case _:

@@ -1,6 +1,8 @@
 """A compaction in plain words: one line, for the journal and whoever else tells of it. Pure."""
 
-from ledger.journal import CompactionRecord
+from collections.abc import Iterable
+
+from ledger.journal import CompactionRecord, Entry
 
 _REASONS = {"full": "its window was full", "too_large": "the request was refused for its size"}
 
@@ -13,6 +15,17 @@ def compacted(record: CompactionRecord, by: str) -> str:
     sizes = f"{tokens}, {_length(record.before)} messages to {_length(record.after)}"
     start = f"{record.id}: the conversation was compacted for {record.target}, because {_REASONS[record.reason]}"
     return f"{start}: {_done(record, by)}; {sizes} ({_head(record.before)} to {_head(record.after)})"
+
+
+def compactions(entries: Iterable[Entry]) -> list[str]:
+    """How often a run's conversation was made shorter, and what the last time came to; nothing where it never was."""
+    records = [entry.record for entry in entries if isinstance(entry.record, CompactionRecord)]
+    done = [record for record in records if record.after != record.before]
+    if not done:
+        return []
+    times = "once" if len(done) == 1 else f"{len(done):,} times"
+    last = f"about {done[-1].tokens_before:,} tokens to {done[-1].tokens_after:,}"
+    return [f"the conversation was compacted {times}, last from {last}; `endstop transcript` shows all of it"]
 
 
 def _done(record: CompactionRecord, by: str) -> str:

@@ -14,7 +14,7 @@ from commands.transcript import messages, render
 from commands.watch import Watch
 
 if TYPE_CHECKING:
-    from store import Message
+    from store import Stretch
 
 
 async def show_run(setup: Setup, run: str) -> None:
@@ -74,7 +74,7 @@ async def print_transcript(setup: Setup, run: str, attempt: str | None, *, redac
 
 
 async def show_transcript(setup: Setup, run: str) -> None:
-    """Print the conversation, as the workflow names it, else as far as the store has it."""
+    """Print the conversation, as the workflow names it, else as far as the store has it; across compactions."""
     async with opened(setup) as things:
         view = await look(things.client, things.store, run)
         kept = await _conversation(things, view)
@@ -85,7 +85,7 @@ async def show_transcript(setup: Setup, run: str) -> None:
         click.echo(line)
 
 
-async def _conversation(things: Opened, view: View) -> "list[Message]":
+async def _conversation(things: Opened, view: View) -> "list[Stretch]":
     from store import ConversationBroken  # noqa: PLC0415 - `endstop --help` loads no SQL
 
     run = view.id
@@ -93,7 +93,7 @@ async def _conversation(things: Opened, view: View) -> "list[Message]":
     if conversation is None:
         raise Refused(f"run {run!r}: the store holds no conversation of it; is this the store it was started with?")
     try:
-        return await things.store.read_kept(conversation)
+        return await things.store.read_whole(conversation)
     except ConversationBroken as error:
         raise Refused(f"run {run!r}: {error}") from error
 

@@ -115,7 +115,7 @@ async def _contents(store: "Store", view: View) -> set[str]:
 
     conversation = view.status.conversation if view.status else await store.latest(view.conversation)
     try:
-        shown = messages(await store.read_kept(conversation)) if conversation else []
+        shown = messages(await store.read_whole(conversation)) if conversation else []
     except ConversationBroken:
         shown = []
     refs = own(shown, view.entries)

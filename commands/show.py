@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from commands.answering import how_to_answer
+from commands.compaction_words import compactions
 from commands.reasons import last_failures, told
 from commands.rounds import rounds_of, rounds_table
 from commands.runs import Unfinished, View
@@ -168,6 +169,7 @@ def _head(view: View, now: float) -> str:
     if view.status and view.status.agent and view.status.doing and not view.ended:
         lines.append(doing(view.status, now))
     lines += [unfinished_line(one) for one in view.unfinished]
+    lines += compactions(view.entries)
     lines += _captures(view)
     return "\n".join(lines)
 

@@ -129,6 +129,8 @@ def _tables(stats: Stats) -> Iterator[str]:
     if stats.gates:
         head = ("GATE", "ROUNDS", "FAILING", "CHARGES")
         yield table(head, [(gate.gate, gate.rounds, gate.failing, gate.charges) for gate in stats.gates])
+    if any((compacted := stats.compactions.model_dump()).values()):
+        yield table(("CONVERSATIONS COMPACTED BY", "TIMES"), list(compacted.items()))
 
 
 def _intervention(one: InterventionTotal) -> tuple[object, ...]:

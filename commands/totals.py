@@ -82,6 +82,13 @@ class GateTotal(Frozen):
     charges: int
 
 
+class CompactionsTotal(Frozen):
+    """How often a conversation was made shorter, by how."""
+
+    drop_tool_results: int
+    summarise: int
+
+
 class Stats(Frozen):
     """The whole answer."""
 
@@ -96,6 +103,7 @@ class Stats(Frozen):
     failovers: tuple[FailoverTotal, ...]
     interventions: tuple[InterventionTotal, ...]
     gates: tuple[GateTotal, ...]
+    compactions: CompactionsTotal
     cost: Cost
     unread: int
     """Records that this release cannot read: they count nowhere."""

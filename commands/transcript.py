@@ -5,17 +5,22 @@ Messages are read leniently as JSON, so that no provider SDK is loaded to print 
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from commands.tables import plain
 
+SUMMARY_KEY: Final = "summary"
+"""Under which the summary of what is old stands in a compacted conversation (`activities/shortening.py`)."""
 MAX_SHOWN: Final = 4_000
 """Characters of one part that are shown; `-o json` has the whole."""
 
 
 class Kept(Protocol):
     """A message as the store has it."""
+
+    @property
+    def key(self) -> str: ...
 
     @property
     def body(self) -> bytes: ...
@@ -25,23 +30,70 @@ class Kept(Protocol):
         """How many bytes it had, where it is not there any more."""
 
 
-def messages(kept: Iterable[Kept]) -> list[Any]:
-    """The stored messages as JSON values; of one that was redacted, that it was, and how long it had been."""
-    return [
-        json.loads(message.body) if message.removed is None else {"redacted": True, "bytes": message.removed}
-        for message in kept
-    ]
+class Stretch(Protocol):
+    """Messages between two compactions."""
+
+    @property
+    def messages(self) -> Sequence[Kept]: ...
+
+    @property
+    def made(self) -> int:
+        """So many of them, from the first, were made of the stretch before."""
+
+
+def messages(stretches: Iterable[Stretch]) -> list[Any]:
+    """The stored messages as JSON values, each once; of one that was redacted, that it was, and how long it had been.
+
+    Where the conversation was compacted an element says so: from how much to how much, and the summary, if any.
+    """
+    found: list[Any] = []
+    before: Stretch | None = None
+    for stretch in stretches:
+        if before is not None:
+            found.append(_compaction(before.messages, stretch.messages[: stretch.made]))
+        found += map(_value, stretch.messages[stretch.made :])
+        before = stretch
+    return found
+
+
+def _value(message: Kept) -> Any:  # noqa: ANN401 - any JSON
+    return json.loads(message.body) if message.removed is None else {"redacted": True, "bytes": message.removed}
+
+
+def _compaction(before: Sequence[Kept], after: Sequence[Kept]) -> dict[str, Any]:
+    """What a compaction made of all that was said up to it."""
+    known = {message.body for message in before}
+    told = [_value(one) for one in after if one.key == SUMMARY_KEY and one.body not in known]
+    return {"compacted": {"from": _measured(before), "to": _measured(after), "summary": told[0] if told else None}}
+
+
+def _measured(kept: Sequence[Kept]) -> dict[str, int]:
+    return {"messages": len(kept), "bytes": sum(message.removed or len(message.body) for message in kept)}
 
 
 def render(conversation: Iterable[Any]) -> Iterator[str]:
-    """The conversation in lines, each message numbered from 1."""
-    for number, message in enumerate(conversation, 1):
+    """The conversation in lines, each message numbered from 1; a compaction has a line and no number."""
+    number = 0
+    for message in conversation:
+        if "compacted" in message:
+            yield from _told(message["compacted"])
+            continue
+        number += 1
         if message.get("redacted"):
             yield f"── {number} redacted ({message['bytes']:,} bytes)"
         for part in message.get("parts", ()):
             role, text = _part(part)
             yield f"── {number} {role}"
             yield _shortened(plain(text))
+
+
+def _told(compacted: dict[str, Any]) -> Iterator[str]:
+    """That the conversation was compacted here; what stands above is what it was made of."""
+    before, after = compacted["from"], compacted["to"]
+    sizes = f"{before['messages']:,} messages ({before['bytes']:,} bytes) to {after['messages']:,} ({after['bytes']:,})"
+    yield f"── compacted: for the model all of the above became shorter, {sizes}"
+    for part in (compacted["summary"] or {}).get("parts", ()):
+        yield _shortened(plain(_part(part)[1]))
 
 
 def _part(part: dict[str, Any]) -> tuple[str, str]:

@@ -53,6 +53,11 @@ class Ask:
     sealed: bool = False
     stored: bool = False
 
+    @property
+    def tokens(self) -> int:
+        """What the request counts as, unless a script says otherwise."""
+        return max(1, _tokens(self.size))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
@@ -176,7 +181,7 @@ def usage_of(ask: Ask, answer: Text | ToolCalls) -> Usage:
         written += sum(len(call.name) + len(call.arguments.encode()) for call in answer.calls)
     thought = _tokens(len(answer.thinking.encode()))
     return Usage(
-        input_tokens=max(1, _tokens(ask.size)),
+        input_tokens=ask.tokens,
         output_tokens=max(1, _tokens(written)) + thought,
         reasoning_tokens=thought,
     )

@@ -5,6 +5,7 @@ A script is a TOML or JSON file, or the same as Python values:
     keys = ["sim-key"]                      # optional: any other key gets the vendor's 401
     strict = true                           # optional: refuse what the real vendor refuses, see `strict`
     files_expire_after = 3                  # optional: an uploaded file is gone after so many requests to models
+    windows = { gpt-5 = 8000 }              # optional: windows in tokens; a longer request is refused as too large
     uploads = ["server_error"]              # optional: the first uploads fail like this, the later ones succeed
 
     [default]                               # optional: for models that have no list of their own
@@ -43,7 +44,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, PlainSerializer, ValidationError, model_validator
+from pydantic import AfterValidator, Field, PlainSerializer, PositiveInt, ValidationError, model_validator
 
 from simulator.model import Frozen
 from simulator.replies import ErrorWord, Reply, Text
@@ -67,6 +68,10 @@ class Script(Frozen):
     keys: tuple[str, ...] = Field(default=(), repr=False)
     strict: bool = False
     files_expire_after: int | None = Field(default=None, ge=0)
+    windows: Annotated[Mapping[str, PositiveInt], AfterValidator(MappingProxyType), PlainSerializer(dict)] = Field(
+        default={}, validate_default=True
+    )
+    """Tokens by model, one for each 4 bytes of a request; a model that is not named has no limit."""
     uploads: tuple[ErrorWord, ...] = ()
     default: Reply = CANNED
     models: ModelLists = Field(default={}, validate_default=True)

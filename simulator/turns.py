@@ -60,7 +60,7 @@ def _parsed(request: Request) -> dict[str, JsonValue]:
 def _choose(
     request: Request, dialect: Dialect, lanes: Lanes, shelf: Shelf, ask: Ask, body: dict[str, JsonValue]
 ) -> Choice:
-    """The key first, then the rules of the vendor, then the files that are named, then the script."""
+    """The key first, then the vendor's rules, the files that are named, the model's window, then the script."""
     keys = lanes.script.keys
     if keys and dialect.key(request.headers) not in keys:
         return Choice(number=0, reply=Error(error="auth"))
@@ -69,6 +69,8 @@ def _choose(
     for name in dialect.files(body):
         if shelf.get(dialect.vendor, name) is None:
             raise dialect.missing(name)
+    if ask.tokens > lanes.script.windows.get(ask.model, ask.tokens):
+        return Choice(number=0, reply=Error(error="too_large"))
     return lanes.choose(model=ask.model, lane=request.headers.get(LANE_HEADER, ""), newest=ask.newest)
 
 

@@ -1,0 +1,138 @@
+"""Conversations that outgrow a model's window, in whole runs: compacted by policy, on record, readable as a whole."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from temporalio.client import Client, WorkflowHandle
+
+from simulator.script import Script
+from store import Store
+from tests.faults.conftest import TEXT, Stage, eventually, records, staged
+from tests.faults.invariants import invariants_hold, requests_of
+from workflows.payloads import data_converter
+
+WINDOW = 8_000
+"""Tokens, of 4 bytes each; a page has a thousand and more."""
+PAGES = 12
+BOOK = '''
+def page(number: int) -> str:
+    """Read a page."""
+    return f"page {number}: " + f"{number} is written here. " * 250
+'''
+SETTINGS = f"""
+[tools.page]
+function = "book:page"
+idempotent = true
+
+[models."openai:known"]
+context_tokens = {WINDOW}
+
+[models."anthropic:thinker"]
+context_tokens = {WINDOW}
+thinking = "low"
+"""
+READS = [{"kind": "tool_calls", "calls": [{"name": "page", "arguments": {"number": n}}]} for n in range(1, PAGES + 1)]
+SUMMARY = {"when_contains": "Summarise the conversation", "repeat": True}
+
+
+@pytest.fixture(scope="module")
+async def act(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    """One worker for all tests of this module."""
+    client = await Client.connect(temporal_server, data_converter=data_converter)
+    folder = tmp_path_factory.mktemp("context")
+    (folder / "book.py").write_text(BOOK)
+    async with staged(client, temporal_server, folder, {}, SETTINGS) as stage:
+        yield stage
+
+
+async def reading(act: Stage, target: str, *replies: dict[str, Any], **context: Any) -> WorkflowHandle[Any, Any]:
+    """A run that reads page after page."""
+    model = target.partition(":")[2]
+    script = {"strict": True, "windows": {model: WINDOW}, "models": {model: [*replies, *READS, TEXT]}}
+    act.simulator.use(Script.parse(script))
+    policy = {"context": context} if context else {}
+    return await act.start({"models": [target], "tools": ["page", "read_output"], "policy": policy})
+
+
+async def compactions(run: WorkflowHandle[Any, Any]) -> list[dict[str, Any]]:
+    return await records(run, "compaction")
+
+
+def pages_in(request: Any) -> list[str]:
+    """What the last request holds of each page that was read, in order."""
+    return [message["content"] for message in request.body["messages"] if message["role"] == "tool"]
+
+
+async def test_a_conversation_that_is_kept_whole_ends_in_front_of_a_person(act):
+    run = await reading(act, "openai:known", full="keep")
+    asked = await eventually(lambda: run.query("intervention"))
+    assert asked["label"] == "ModelsExhausted"
+    assert [tried["kind"] for tried in asked["facts"]["tried"]] == ["too_large"]
+    assert await compactions(run) == []
+    await run.signal("intervene", {"directive": "stop"})
+
+
+async def test_old_results_are_dropped_by_default_and_can_be_read_again(act):
+    run = await reading(act, "openai:known")
+    assert (await run.result())["status"] == "completed"
+    await invariants_hold(act, run)
+    done = await compactions(run)
+    assert [one["reason"] for one in done] == ["full"] * len(done)
+    assert all(one["tokens_after"] < one["tokens_before"] <= WINDOW for one in done)
+    shown = pages_in(requests_of(act, run)[-1])
+    dropped = [text for text in shown if "dropped to make room" in text]
+    ref = re.findall(r"under ref (\w+)", dropped[0])[0]
+    store = await Store.open(f"sqlite:///{act.folder / '.endstop' / 'store.db'}")
+    assert (await store.get(ref)).startswith(b"page 1: ")
+    await store.close()
+    assert shown[len(dropped)].startswith("page ")
+    attempts = [one["outcome"] for one in await records(run, "attempt")]
+    assert set(attempts) == {"succeeded"}
+
+
+async def test_a_window_that_nobody_knows_is_found_out_by_a_refusal(act):
+    run = await reading(act, "openai:unknown")
+    assert (await run.result())["status"] == "completed"
+    await invariants_hold(act, run)
+    done = await compactions(run)
+    assert {one["reason"] for one in done} == {"too_large"}
+    assert all("window" not in one for one in done)
+
+
+async def test_a_summary_takes_the_place_of_what_is_old(act):
+    told = SUMMARY | {"kind": "text", "text": "Pages were read, and page 1 says 1."}
+    run = await reading(act, "openai:known", told, full="summarise")
+    assert (await run.result())["status"] == "completed"
+    await invariants_hold(act, run)
+    (first, *_) = await compactions(run)
+    assert (first["how"], first["replaced"] > 2) == ("summarise", True)
+    attempts = {one["id"]: one for one in await records(run, "attempt")}
+    assert attempts[first["attempt_id"]]["purpose"] == "summary"
+    requests = requests_of(act, run)
+    asked = next(request for request in requests if request.attempt == first["attempt_id"])
+    assert "tools" not in asked.body
+    last = requests[-1].body["messages"]
+    assert last[0]["content"] == "do it"
+    assert "page 1 says 1" in json.dumps(last[1])
+
+
+async def test_a_run_whose_summary_nobody_gives_drops_old_results_and_says_so(act):
+    run = await reading(act, "openai:known", SUMMARY | {"kind": "error", "error": "content_refused"}, full="summarise")
+    assert (await run.result())["status"] == "completed"
+    await invariants_hold(act, run)
+    done = await compactions(run)
+    assert {(one["how"], one["fallback"]) for one in done} == {("drop_tool_results", True)}
+
+
+async def test_a_thought_before_which_something_was_dropped_is_not_sent_back(act):
+    thoughtful = [{**reply, "thinking": "which page?"} for reply in READS]
+    script = {"strict": True, "windows": {"thinker": WINDOW}, "models": {"thinker": [*thoughtful, TEXT]}}
+    act.simulator.use(Script.parse(script))
+    run = await act.start({"models": ["anthropic:thinker"], "tools": ["page"]})
+    assert (await run.result())["status"] == "completed"
+    await invariants_hold(act, run)
+    (first, *_) = await compactions(run)
+    assert first["dropped"] > 0
