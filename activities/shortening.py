@@ -5,6 +5,7 @@ a tool call and its result are never parted. The first message (the task, with i
 files, and the newest rounds stay as they are. Not here: when this is done (the ledger), or who writes a summary.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,6 +17,7 @@ from store import Kept
 LEAST: Final = 512
 """Bytes of a result's text from which on dropping it frees anything worth a model's second look."""
 SUMMARY_KEY: Final = "summary"
+_REF: Final = re.compile(r"[0-9a-f]{24,}")
 _DROPPED: Final = "[The {bytes} bytes of this result were dropped to make room in the conversation.{again}]"
 _AGAIN: Final = " read_output has them under ref {ref}."
 _INTRODUCED: Final = (
@@ -75,9 +77,16 @@ def summarised(messages: Sequence[Kept], limit: int, summary: str) -> Shortened:
     end = first_verbatim([one.body for one in messages], limit)
     first, *old = messages[:end]
     staying = [one for one in old if any(files_of(one.body))]
-    told = Kept(SUMMARY_KEY, user_message(_INTRODUCED.format(text=summary)))
+    text = _without_foreign_refs(summary, messages)
+    told = Kept(SUMMARY_KEY, user_message(_INTRODUCED.format(text=text)))
     newest = (one._replace(body=of_nobody(one.body)) for one in messages[end:])
     return Shortened(kept=(first, *staying, told, *newest), replaced=len(old) - len(staying))
+
+
+def _without_foreign_refs(summary: str, messages: Sequence[Kept]) -> str:
+    """The summary without references that the run was never told: what it is told, `read_output` lets it read."""
+    ours = [one.body for one in messages if not is_answer(one.body)]
+    return _REF.sub(lambda found: found[0] if any(found[0].encode() in body for body in ours) else "[no ref]", summary)
 
 
 def _line(text: str, *, readable: bool) -> str:
