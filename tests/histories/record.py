@@ -16,7 +16,7 @@ from ledger.failures import FailureKind
 from ledger.outcomes import Passed
 from tests.histories.wide import WideWorld, call, calls, question
 from tests.workflows.conftest import Stage
-from tests.workflows.scripted import World, answered, failing, plan, refused
+from tests.workflows.scripted import World, answered, failing, plan, refused, summary, windowed
 from tests.workflows.test_trips import until_cancelled
 from workflows.payloads import data_converter
 
@@ -113,6 +113,9 @@ def worlds() -> dict[str, tuple[World, Act]]:
     asked_for = [calls(always), calls(once), calls(once), calls(always)]
     family = [calls(call(0, "helper")), calls(question()), answered(), answered()]
     limited, rejected = refused(FailureKind.RATE_LIMITED), refused(FailureKind.AUTH)
+    outgrown = [answered("read_file", tokens=900), answered("read_file", tokens=500), refused(FailureKind.TOO_LARGE)]
+    wordless = [refused(FailureKind.TOO_LARGE), refused(FailureKind.CONTENT_REFUSED), refused(FailureKind.AUTH)]
+    summed_up = [answered("read_file", tokens=900), summary(), answered("read_file", tokens=500), *wordless]
     return {
         "plain": (World(), to_the_end),
         "tools": (World(replies=[answered("read_file", "list_files"), answered("write_file"), answered()]), to_the_end),
@@ -128,6 +131,8 @@ def worlds() -> dict[str, tuple[World, Act]]:
         "replies": (WideWorld(replies=[calls(call(0, "refund"), question(1)), answered()]), replies),
         "lost": (WideWorld(replies=[calls(call(0, "charge")), calls(call(0, "pay")), answered()]), lost),
         "child": (WideWorld(replies=[*family]), of_the_child),
+        "compacted": (World(plan=windowed("drop_tool_results"), replies=[*outgrown, answered()]), to_the_end),
+        "summarised": (World(plan=windowed("summarise"), replies=[*summed_up, answered()]), to_the_end),
         "parent": (WideWorld(replies=[*family]), of_the_parent),
     }
 

@@ -13,21 +13,28 @@ from temporalio.exceptions import ApplicationError
 
 from activities import contract
 from activities.contract import GateDone, ModelReply, Prepared, ToolDone
+from activities.contract_compacting import COMPACT, CompactDone
 from ledger.agent import Plan, StagePlan
 from ledger.conversation import Conversation, digest
 from ledger.failures import Failure, FailureKind
-from ledger.outcomes import Answered, Failing, Passed, Refused, ToolOutcome, ToolRequest, Trip, Verdict
-from ledger.policy import Policy
+from ledger.outcomes import Answered, Failing, Passed, Refused, ToolOutcome, ToolRequest, Trip, Usage, Verdict
+from ledger.policy import ContextPolicy, Policy
 from ledger.target import Target
 
 FIRST, SECOND = Target.parse("openai:first"), Target.parse("anthropic:second")
 Reply = Trip | Exception | Callable[[dict[str, Any]], Any]
 
 
-def answered(*tools: str) -> Trip:
-    """An answer, with tool calls where tools are named."""
+def answered(*tools: str, tokens: int = 0) -> Trip:
+    """An answer, with tool calls where tools are named; its provider counted so many tokens."""
     calls = tuple(ToolRequest(index=i, name=name) for i, name in enumerate(tools))
-    return Trip(outcome=Answered(finish_reason="tool_call" if tools else "complete", tool_calls=calls))
+    usage = Usage(input_tokens=tokens) if tokens else None
+    return Trip(outcome=Answered(finish_reason="tool_call" if tools else "complete", tool_calls=calls), usage=usage)
+
+
+def summary() -> Trip:
+    """An answer to a request for a summary."""
+    return Trip(outcome=Answered(finish_reason="complete", summary=f"9/{digest(b'summary')}"))
 
 
 def refused(kind: FailureKind, **flags: Any) -> Trip:
@@ -36,6 +43,12 @@ def refused(kind: FailureKind, **flags: Any) -> Trip:
 
 def failing(exact: str) -> Failing:
     return Failing(version=1, exact=exact, family=exact, items=1)
+
+
+def windowed(full: str) -> Plan:
+    """A plan whose first target has a window of 1,000 tokens, the second one of 10,000."""
+    made = plan(policy=Policy(context=ContextPolicy.model_validate({"full": full})))
+    return made.model_copy(update={"context_tokens": {str(FIRST): 1_000, str(SECOND): 10_000}})
 
 
 def plan(*, gates: tuple[str, ...] = (), policy: Policy | None = None, turns: int = 100, stages: int = 1) -> Plan:
@@ -54,6 +67,7 @@ class World:
     calls: list[dict[str, Any]] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
+    compacted: list[dict[str, Any]] = field(default_factory=list)
     gate_calls: int = 0
     step: str = ""
     """Digest that every tool call reports as its step; "" for a new one each time."""
@@ -72,6 +86,7 @@ class World:
             self.run_tool,
             self.run_gate,
             self.append,
+            self.compact,
             self.write_journal,
             self.read_answer,
         ]
@@ -94,7 +109,7 @@ class World:
         if callable(reply):
             return await reply(order)
         conversation = Conversation.model_validate(order["conversation"])
-        if isinstance(reply.outcome, Answered):
+        if isinstance(reply.outcome, Answered) and not reply.outcome.summary:
             conversation = _grown(conversation, order["attempt"])
         return ModelReply(trip=reply, conversation=conversation).model_dump(mode="json")
 
@@ -118,6 +133,16 @@ class World:
         await self._pace()
         self.notes.extend(order["notes"])
         return _grown(Conversation.model_validate(order["conversation"]), "note").model_dump(mode="json")
+
+    @activity.defn(name=COMPACT)
+    async def compact(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Half of the bytes go, every time."""
+        await self._pace()
+        self.compacted.append(order)
+        conversation = Conversation.model_validate(order["conversation"])
+        after = Conversation(id=conversation.id, length=2, head=digest(f"{conversation.head}compact".encode()))
+        done = CompactDone(conversation=after, bytes_before=1_000, bytes_after=500, dropped=1)
+        return done.model_dump(mode="json")
 
     async def _pace(self) -> None:
         self.working.set()

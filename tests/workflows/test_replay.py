@@ -8,7 +8,7 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
-from ledger import calling_tools, calls
+from ledger import calling_tools, calls, turning
 from workflows import carrying_out
 from workflows.agent import AgentWorkflow
 from workflows.payloads import data_converter
@@ -50,6 +50,8 @@ def test_there_is_a_history_of_every_kind_of_run():
         "child",
         "continued",
         "carried",
+        "compacted",
+        "summarised",
     }
 
 
@@ -74,6 +76,12 @@ async def test_a_ledger_that_does_not_ask_before_a_tool_is_noticed(monkeypatch):
     monkeypatch.setattr(calling_tools, "_asked_about", lambda *_: None)
     with pytest.raises((NondeterminismError, RuntimeError)):  # a local activity gets what another one answered
         await replay(stored("approvals"))
+
+
+async def test_a_ledger_that_compacts_otherwise_is_noticed(monkeypatch):
+    monkeypatch.setattr(turning, "is_full", lambda *_: False)
+    with pytest.raises(NondeterminismError):
+        await replay(stored("compacted"))
 
 
 @pytest.mark.parametrize("name", ["plain", "carried"])
