@@ -10,7 +10,7 @@ from typing import Any, TypeVar, assert_never
 
 from temporalio import workflow
 from temporalio.common import RawValue
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 with workflow.unsafe.imports_passed_through():
     from activities.contract import Prepare
@@ -197,9 +197,14 @@ class AgentWorkflow:
         trip, self._run.conversation = await self._flying(call)
         return trip
 
-    async def _compact(self, decision: Compact) -> Compacted:
+    async def _compact(self, decision: Compact) -> Compacted | None:
         work = compact(self._run.started, decision, self._run.ledger.stage, self._run.conversation)
-        done, self._run.conversation = await self._flying(work)
+        try:
+            done, self._run.conversation = await self._flying(work)
+        except ActivityError as error:
+            if not isinstance(error.cause, CancelledError):
+                raise
+            return None  # a person's stop, or Temporal's cancel: obeyed by the loop
         return done
 
     async def _run_tools(self, decision: RunTools) -> ToolsRan:

@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
+from commands.connect import Where
+from commands.opening import Setup
+from commands.reading import show_journal, show_run, show_transcript
+from commands.removing import redact_transcript
 from simulator.script import Script
 from store import Store
 from tests.faults.conftest import TEXT, Stage, eventually, records, staged
@@ -34,8 +38,13 @@ context_tokens = {WINDOW}
 context_tokens = {WINDOW}
 thinking = "low"
 """
-READS = [{"kind": "tool_calls", "calls": [{"name": "page", "arguments": {"number": n}}]} for n in range(1, PAGES + 1)]
 SUMMARY = {"when_contains": "Summarise the conversation", "repeat": True}
+
+
+def reads(first: int = 1) -> list[dict[str, Any]]:
+    """Replies that ask for one page after the other."""
+    asked = ({"name": "page", "arguments": {"number": number}} for number in range(first, first + PAGES))
+    return [{"kind": "tool_calls", "calls": [call]} for call in asked]
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +57,12 @@ async def act(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) ->
         yield stage
 
 
-async def reading(act: Stage, target: str, *replies: dict[str, Any], **context: Any) -> WorkflowHandle[Any, Any]:
+async def reading(
+    act: Stage, target: str, *replies: dict[str, Any], first: int = 1, **context: Any
+) -> WorkflowHandle[Any, Any]:
     """A run that reads page after page."""
     model = target.partition(":")[2]
-    script = {"strict": True, "windows": {model: WINDOW}, "models": {model: [*replies, *READS, TEXT]}}
+    script = {"strict": True, "windows": {model: WINDOW}, "models": {model: [*replies, *reads(first), TEXT]}}
     act.simulator.use(Script.parse(script))
     policy = {"context": context} if context else {}
     return await act.start({"models": [target], "tools": ["page", "read_output"], "policy": policy})
@@ -93,6 +104,28 @@ async def test_old_results_are_dropped_by_default_and_can_be_read_again(act):
     assert set(attempts) == {"succeeded"}
 
 
+async def test_people_read_all_of_it_across_compactions_until_it_is_redacted(act, capsys):
+    setup = Setup(where=Where(address=act.address), settings=act.folder / "endstop.toml")
+    run = await reading(act, "openai:known", first=500)
+    await run.result()
+    await show_transcript(setup, run.id)
+    shown = capsys.readouterr().out
+    for number in range(500, 500 + PAGES):
+        assert f"\npage {number}: {number} is written here" in shown
+    assert shown.count("── compacted: ") == len(await compactions(run)) > 0
+    assert "dropped to make room" not in shown
+    await show_journal(setup, run.id, 0, with_details=False)
+    assert "compact-1: the conversation was compacted for openai:known" in capsys.readouterr().out
+    await show_run(setup, run.id)
+    assert "the conversation was compacted " in capsys.readouterr().out
+    await redact_transcript(setup, run.id, force=False)
+    await show_transcript(setup, run.id)
+    assert "is written here" not in capsys.readouterr().out
+    files = b"".join(path.read_bytes() for path in (act.folder / ".endstop").glob("store.db*"))
+    assert b"page 1: 1 is written here" in files  # of the other runs
+    assert b"page 500: 500 is written here" not in files
+
+
 async def test_a_window_that_nobody_knows_is_found_out_by_a_refusal(act):
     run = await reading(act, "openai:unknown")
     assert (await run.result())["status"] == "completed"
@@ -128,7 +161,7 @@ async def test_a_run_whose_summary_nobody_gives_drops_old_results_and_says_so(ac
 
 
 async def test_a_thought_before_which_something_was_dropped_is_not_sent_back(act):
-    thoughtful = [{**reply, "thinking": "which page?"} for reply in READS]
+    thoughtful = [{**reply, "thinking": "which page?"} for reply in reads()]
     script = {"strict": True, "windows": {"thinker": WINDOW}, "models": {"thinker": [*thoughtful, TEXT]}}
     act.simulator.use(Script.parse(script))
     run = await act.start({"models": ["anthropic:thinker"], "tools": ["page"]})

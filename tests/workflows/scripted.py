@@ -78,6 +78,9 @@ class World:
     going: asyncio.Event = field(default_factory=asyncio.Event)
     """Tools and notes wait for it where `slow` is set."""
     slow: bool = False
+    compacting: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a conversation is compacted, which waits for `going` too where `slow_to_compact` is set."""
+    slow_to_compact: bool = False
 
     def activities(self) -> list[Callable[..., Any]]:
         return [
@@ -137,8 +140,10 @@ class World:
     @activity.defn(name=COMPACT)
     async def compact(self, order: dict[str, Any]) -> dict[str, Any]:
         """Half of the bytes go, every time."""
-        await self._pace()
         self.compacted.append(order)
+        self.compacting.set()
+        if self.slow_to_compact:
+            await self.going.wait()
         conversation = Conversation.model_validate(order["conversation"])
         after = Conversation(id=conversation.id, length=2, head=digest(f"{conversation.head}compact".encode()))
         done = CompactDone(conversation=after, bytes_before=1_000, bytes_after=500, dropped=1)
