@@ -15,8 +15,8 @@ from activities.contract_compacting import COMPACT, CompactConversation
 from activities.messages import text_of
 from activities.shortening import Shortened, summarised, without_results
 from activities.stored import Contents
-from ledger.conversation import Conversation
-from store import Kept, Message
+from ledger.conversation import Conversation, Link
+from store import Message
 
 
 class CompactStore(Contents, Protocol):
@@ -27,7 +27,7 @@ class CompactStore(Contents, Protocol):
     async def read_kept(self, conversation: Conversation) -> list[Message]: ...
 
     async def branch(
-        self, origin: Conversation, kept: Sequence[Kept], beside: Collection[str] = ()
+        self, origin: Conversation, kept: Sequence[Link], beside: Collection[str] = ()
     ) -> Conversation: ...
 
 
@@ -43,7 +43,7 @@ class Compactor:
         """Return a `CompactDone`. What frees nothing is not done."""
         agent = await self._agents.get(asked.agent_ref)
         readable = READ_OUTPUT in agent.stages[asked.stage].tools
-        messages = [Kept(one.key, one.body, one.attempt) for one in await self._store.read_kept(asked.conversation)]
+        messages = [Link(one.key, one.body, one.attempt) for one in await self._store.read_kept(asked.conversation)]
         before = sum(len(one.body) for one in messages)
         shorter = await self._shortened(asked, messages, int(asked.verbatim * before), readable=readable)
         freed = shorter.size < before
@@ -59,7 +59,7 @@ class Compactor:
         }
 
     async def _shortened(
-        self, asked: CompactConversation, messages: list[Kept], limit: int, *, readable: bool
+        self, asked: CompactConversation, messages: list[Link], limit: int, *, readable: bool
     ) -> Shortened:
         if asked.summary is None:
             return without_results(messages, limit, readable=readable)

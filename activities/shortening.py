@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from activities.messages import files_of, is_answer, is_result, of_nobody, result_of, user_message, with_result
-from ledger.conversation import digest
+from ledger.conversation import Link, digest
 from ledger.model import Frozen
-from store import Kept
 
 LEAST: Final = 512
 """Bytes of a result's text from which on dropping it frees anything worth a model's second look."""
@@ -29,7 +28,7 @@ _INTRODUCED: Final = (
 class Shortened(Frozen):
     """What a conversation becomes."""
 
-    kept: tuple[Kept, ...]
+    kept: tuple[Link, ...]
     dropped: tuple[str, ...] = ()
     """Texts of the results that became a line."""
     replaced: int = 0
@@ -57,10 +56,10 @@ def first_verbatim(bodies: Sequence[bytes], limit: int) -> int:
     return found if found < len(bodies) else 1
 
 
-def without_results(messages: Sequence[Kept], limit: int, *, readable: bool) -> Shortened:
+def without_results(messages: Sequence[Link], limit: int, *, readable: bool) -> Shortened:
     """Old tool results become a line each that says how much was dropped, and, if `readable`, how to read it again."""
     end = first_verbatim([one.body for one in messages], limit)
-    kept: list[Kept] = []
+    kept: list[Link] = []
     dropped: list[str] = []
     for position, one in enumerate(messages):
         text = result_of(one.body)[0] if position < end and is_result(one.body) else ""
@@ -72,18 +71,18 @@ def without_results(messages: Sequence[Kept], limit: int, *, readable: bool) -> 
     return Shortened(kept=tuple(kept), dropped=tuple(dropped))
 
 
-def summarised(messages: Sequence[Kept], limit: int, summary: str) -> Shortened:
+def summarised(messages: Sequence[Link], limit: int, summary: str) -> Shortened:
     """The task, what brings files, the summary of the rest, and the newest rounds."""
     end = first_verbatim([one.body for one in messages], limit)
     first, *old = messages[:end]
     staying = [one for one in old if any(files_of(one.body))]
     text = _without_foreign_refs(summary, messages)
-    told = Kept(SUMMARY_KEY, user_message(_INTRODUCED.format(text=text)))
+    told = Link(SUMMARY_KEY, user_message(_INTRODUCED.format(text=text)))
     newest = (one._replace(body=of_nobody(one.body)) for one in messages[end:])
     return Shortened(kept=(first, *staying, told, *newest), replaced=len(old) - len(staying))
 
 
-def _without_foreign_refs(summary: str, messages: Sequence[Kept]) -> str:
+def _without_foreign_refs(summary: str, messages: Sequence[Link]) -> str:
     """The summary without references that the run was never told: what it is told, `read_output` lets it read."""
     ours = [one.body for one in messages if not is_answer(one.body)]
     return _REF.sub(lambda found: found[0] if any(found[0].encode() in body for body in ours) else "[no ref]", summary)

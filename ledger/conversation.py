@@ -4,7 +4,7 @@ The messages themselves are in the store. Digests are blake2b of 16 bytes, writt
 """
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, model_serializer, model_validator
 
@@ -46,6 +46,15 @@ class Conversation(Frozen):
     def within(self, sent: "Conversation") -> "Conversation":
         """What a result named by its place alone, as the conversation that it was sent."""
         return self.model_copy(update={"id": sent.id})
+
+
+class Link(NamedTuple):
+    """A message of a chain, as it goes into a branch."""
+
+    key: str
+    body: bytes
+    attempt: str = ""
+    """Who wrote it."""
 
 
 def digest(content: bytes) -> str:

@@ -1,7 +1,7 @@
 """What is kept outside Temporal: transcripts, contents, journals, runs, uploads, requests and error details (SQL)."""
 
 from store.captures import Capture
-from store.chain import Kept, Message
+from store.chain import Message
 from store.errors import ContentMissing, ConversationBroken, ConversationRedacted, StoreTroubled, StoreUnavailable
 from store.looking import Looked, look_at
 from store.messages import Appended, Stretch, UnusedAnswer
@@ -16,7 +16,6 @@ __all__ = [
     "ContentMissing",
     "ConversationBroken",
     "ConversationRedacted",
-    "Kept",
     "Looked",
     "Message",
     "RegisteredRun",

@@ -9,19 +9,11 @@ what it was made of. No SQL here.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ledger.conversation import Conversation, digest, head_after
+from ledger.conversation import Conversation, Link, digest, head_after
 from store.errors import ConversationBroken, ConversationRedacted
 
 _RESULT = "tool:"
 _ORIGIN = "compacted:"
-
-
-class Kept(NamedTuple):
-    """A message that a branch is made of."""
-
-    key: str
-    body: bytes
-    attempt: str = ""
 
 
 class Place(NamedTuple):
@@ -77,7 +69,7 @@ def ordinal_of(key: str) -> int | None:
     return int(key.removeprefix(_RESULT)) if key.startswith(_RESULT) else None
 
 
-def branched(origin: Conversation, kept: Sequence[Kept]) -> list[Message]:
+def branched(origin: Conversation, kept: Sequence[Link]) -> list[Message]:
     """The messages of a branch of the same conversation: other bodies under the keys that they had.
 
     The first one's key names what the branch was made of, and the digest of all that it holds: the same branch is the

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Table, and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ledger.conversation import Conversation, head_after
+from ledger.conversation import Conversation, Link, head_after
 from ledger.model import Frozen
-from store.chain import Kept, Message, Place, branched, chain, ordinal_of, origin_of, result_key
+from store.chain import Message, Place, branched, chain, ordinal_of, origin_of, result_key
 from store.errors import ConversationRedacted
 from store.schema import insert_absent, messages, unused_answers
 
@@ -82,7 +82,7 @@ async def read_chain(connection: AsyncConnection, conversation: Conversation, kn
     return chain(conversation, known, (Message(*row) for row in rows))
 
 
-async def branch(connection: AsyncConnection, origin: Conversation, kept: Sequence[Kept]) -> Conversation:
+async def branch(connection: AsyncConnection, origin: Conversation, kept: Sequence[Link]) -> Conversation:
     """Insert a branch made of these messages, where it is not there already."""
     made = branched(origin, kept)
     rows = [{**_row(message), "conversation": origin.id} for message in made]

@@ -11,12 +11,12 @@ from typing import Any, Self
 from sqlalchemy import Row, Select, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from ledger.conversation import Conversation, digest
+from ledger.conversation import Conversation, Link, digest
 from ledger.model import Frozen
 from store import captures, journals, messages, removing, schema, uploads
 from store.access import patient, reading, writing
 from store.captures import Capture
-from store.chain import Kept, Message, bodies, place_after, place_of_result
+from store.chain import Message, bodies, place_after, place_of_result
 from store.errors import ContentMissing
 from store.journals import Written
 from store.messages import Appended, Stretch, UnusedAnswer
@@ -37,7 +37,7 @@ class RegisteredRun(Frozen):
 
 
 async def _branched(
-    connection: AsyncConnection, origin: Conversation, kept: Sequence[Kept], beside: Collection[str]
+    connection: AsyncConnection, origin: Conversation, kept: Sequence[Link], beside: Collection[str]
 ) -> Conversation:
     found = await messages.branch(connection, origin, kept)
     rows = [{"ref": digest(text.encode()), "body": text.encode()} for text in beside]
@@ -133,7 +133,7 @@ class Store:
         """All that was said, across compactions, oldest first, redacted or not: for people."""
         return await reading(self._engine, lambda connection: messages.read_whole(connection, conversation))
 
-    async def branch(self, origin: Conversation, kept: Sequence[Kept], beside: Collection[str] = ()) -> Conversation:
+    async def branch(self, origin: Conversation, kept: Sequence[Link], beside: Collection[str] = ()) -> Conversation:
         """Go on from other messages than the conversation's own, which stay. All of it is written, or none.
 
         `beside` are contents to keep with it. The same branch again is the one that is there.

@@ -22,12 +22,11 @@ from activities.messages import (
 )
 from activities.shortening import LEAST, Shortened, first_verbatim, summarised, without_results
 from activities.summarising import message_for
-from ledger.conversation import digest
+from ledger.conversation import Link, digest
 from ledger.decisions import Summarise
-from store import Kept
 
 FILE = NamedFile(name="spec.pdf", ref="d1", media_type="application/pdf", bytes=7)
-TASK = Kept("task", user_message("mend it", [FILE]))
+TASK = Link("task", user_message("mend it", [FILE]))
 ROUNDS = st.lists(
     st.tuples(st.lists(st.integers(0, 4_000), max_size=3), st.booleans()),
     max_size=8,
@@ -42,24 +41,24 @@ def answer(number: int, calls: int, thought: str = "hm") -> bytes:
     return serialise(ModelResponse(parts=[*parts, *asked], metadata={ORIGIN: "me"}))
 
 
-def conversation(rounds: list[tuple[list[int], bool]]) -> list[Kept]:
+def conversation(rounds: list[tuple[list[int], bool]]) -> list[Link]:
     messages = [TASK]
     for number, (results, noted) in enumerate(rounds):
-        messages.append(Kept(f"key{number}", answer(number, len(results)), f"{number}.1.1"))
+        messages.append(Link(f"key{number}", answer(number, len(results)), f"{number}.1.1"))
         for ordinal, length in enumerate(results):
             call = Call(id=f"c{number}.{ordinal}", name="read", arguments="{}")
             text = f"{number}.{ordinal}:" + "x" * length
-            messages.append(Kept(f"tool:{ordinal}", tool_result(call, text, failed=ordinal == 1)))
+            messages.append(Link(f"tool:{ordinal}", tool_result(call, text, failed=ordinal == 1)))
         if noted:
-            messages.append(Kept("notes", user_message(f"note {number}")))
+            messages.append(Link("notes", user_message(f"note {number}")))
     return messages
 
 
-def size(messages: list[Kept]) -> int:
+def size(messages: list[Link]) -> int:
     return sum(len(one.body) for one in messages)
 
 
-def newest(messages: list[Kept], limit: int) -> list[Kept]:
+def newest(messages: list[Link], limit: int) -> list[Link]:
     return messages[first_verbatim([one.body for one in messages], limit) :]
 
 
@@ -137,7 +136,7 @@ def test_a_dropped_result_says_how_much_is_gone_and_where_it_is():
 
 
 def test_a_message_that_brings_files_outlives_a_summary():
-    stage = Kept("notes", user_message("The stage begins.", [FILE]))
+    stage = Link("notes", user_message("The stage begins.", [FILE]))
     messages = [*conversation([([1], False)]), stage, *conversation([([1], False), ([1], False)])[1:]]
     shorter = summarised(messages, 0, "short")
     assert shorter.kept[1] == stage
@@ -145,7 +144,7 @@ def test_a_message_that_brings_files_outlives_a_summary():
 
 @pytest.mark.parametrize(("known", "left"), [(True, "ab" * 12), (False, "[no ref]")])
 def test_a_summary_names_no_output_that_the_run_was_not_told_of(known, left):
-    note = Kept("notes", user_message(f"The whole output is stored as {'ab' * 12 if known else 'nothing'}"))
+    note = Link("notes", user_message(f"The whole output is stored as {'ab' * 12 if known else 'nothing'}"))
     messages = [TASK, note, *conversation([([1], False), ([1], False)])[1:]]
     shorter = summarised(messages, 0, f"see {'ab' * 12}")
     assert words_of(shorter.kept[1].body).endswith(f"see {left}")

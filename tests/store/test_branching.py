@@ -2,11 +2,11 @@
 
 import pytest
 
-from ledger.conversation import Conversation
-from store import Kept, RememberingStore, Store
+from ledger.conversation import Conversation, Link
+from store import RememberingStore, Store
 
 RUN = Conversation(id="run-1")
-SHORT = [Kept("task", b"task"), Kept("answer", b"answer", "1.1.1"), Kept("tool:0", b"-"), Kept("tool:1", b"two")]
+SHORT = [Link("task", b"task"), Link("answer", b"answer", "1.1.1"), Link("tool:0", b"-"), Link("tool:1", b"two")]
 
 
 async def long(store: Store, run: Conversation = RUN) -> Conversation:
@@ -41,7 +41,7 @@ async def test_a_branch_that_is_written_again_is_the_one_that_is_there(store, sq
 
 async def test_two_branches_of_the_same_conversation_share_no_message(store):
     origin = await long(store)
-    other = [*SHORT[:2], Kept("tool:0", b"+"), SHORT[3]]
+    other = [*SHORT[:2], Link("tool:0", b"+"), SHORT[3]]
     first, second = await store.branch(origin, SHORT), await store.branch(origin, other)
     assert await store.read(first) == [b"task", b"answer", b"-", b"two"]
     assert await store.read(second) == [b"task", b"answer", b"+", b"two"]
@@ -70,7 +70,7 @@ async def test_a_conversation_is_followed_back_through_all_that_it_was_made_of(s
     origin = await long(store)
     branch = await store.branch(origin, SHORT)
     grown = (await store.append(branch, "note", b"note")).conversation
-    last = await store.branch(grown, [SHORT[0], Kept("summary", b"all")])
+    last = await store.branch(grown, [SHORT[0], Link("summary", b"all")])
     first, second, third = await store.read_whole(last)
     assert [one.body for one in first.messages] == [b"task", b"answer", b"one", b"two"]
     assert (first.made, second.made, third.made) == (0, 4, 2)
