@@ -14,6 +14,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from ledger.failures import FailureKind
 from ledger.outcomes import Passed
+from tests.histories.checked import CheckedWorld, OddWorld
 from tests.histories.wide import WideWorld, call, calls, question
 from tests.workflows.conftest import Stage
 from tests.workflows.scripted import World, answered, failing, plan, refused, summary, windowed
@@ -59,7 +60,7 @@ async def cancelled(stage: Stage, run: WorkflowHandle) -> None:
         return
 
 
-async def says(stage: Stage, run: WorkflowHandle, label: str, **word: str) -> None:
+async def says(stage: Stage, run: WorkflowHandle, label: str, **word: str | int) -> None:
     """Answer the next question of this label."""
     asked = await stage.until(run, label)
     await run.execute_update("answer", {**word, "intervention": asked["id"], "digest": asked["digest"]})
@@ -80,6 +81,17 @@ async def replies(stage: Stage, run: WorkflowHandle) -> None:
 async def lost(stage: Stage, run: WorkflowHandle) -> None:
     await says(stage, run, "OutcomeUnknown", answer="retry")
     await says(stage, run, "OutcomeUnknown", answer="reply", text="it was paid")
+    await run.result()
+
+
+async def checked(stage: Stage, run: WorkflowHandle) -> None:
+    await says(stage, run, "WorkspaceLost", answer="retry")
+    await run.result()
+
+
+async def odd(stage: Stage, run: WorkflowHandle) -> None:
+    await says(stage, run, "OutcomeUnknown", answer="retry")
+    await says(stage, run, "SpendLimit", answer="raise", amount=20)
     await run.result()
 
 
@@ -134,6 +146,8 @@ def worlds() -> dict[str, tuple[World, Act]]:
         "compacted": (World(plan=windowed("drop_tool_results"), replies=[*outgrown, answered()]), to_the_end),
         "summarised": (World(plan=windowed("summarise"), replies=[*summed_up, answered()]), to_the_end),
         "parent": (WideWorld(replies=[*family]), of_the_parent),
+        "checked": (CheckedWorld(), checked),
+        "odd": (OddWorld(), odd),
     }
 
 

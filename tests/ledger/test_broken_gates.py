@@ -1,8 +1,11 @@
 """Gates that could not run, and what judges may spend: what the ledger asks and decides."""
 
-from ledger.decisions import RunGates
+import pytest
+
+from ledger.decisions import CallModel, RunGates
 from ledger.interventions import WorkspaceLost
-from ledger.outcomes import Answered, Broken, GateReport, GatesRan, Passed, Totals, Trip, Usage, Verdict
+from ledger.notes import RepairNote
+from ledger.outcomes import Answered, Broken, Failing, GateReport, GatesRan, Passed, Totals, Trip, Usage, Verdict
 from ledger.policy import Policy, SpendPolicy
 from tests.ledger.runs import Run, plan_of
 
@@ -52,6 +55,25 @@ def test_several_gates_are_asked_about_once_and_only_those_are_asked_again():
     report(run, Broken(), Broken(), Passed())
     assert (lost(run).workspace, lost(run).gate) == ("app", "tests, review")
     run.say("retry")
+    assert isinstance(run.doing, RunGates)
+    assert [gate for gate, _ in run.doing.gates] == ["tests", "review"]
+
+
+@pytest.mark.parametrize(
+    ("label", "said"), [("retry", {}), ("guide", {"text": "Look at rounding"})], ids=["retry", "guide"]
+)
+def test_what_another_gate_found_stands_while_the_broken_one_is_asked_again_and_is_repaired(label, said):
+    run = begun("tests", "review", outside=("review",))
+    run.answer()
+    report(run, Failing(version=1, exact="a", family="a", items=1), Broken())
+    run.say(label, **said)
+    report(run, Passed())
+    assert isinstance(run.doing, CallModel)
+    failing, *guidance = run.doing.notes
+    assert isinstance(failing, RepairNote)
+    assert failing.gate == "tests"
+    assert [note.text for note in guidance] == list(said.values())
+    run.answer()
     assert isinstance(run.doing, RunGates)
     assert [gate for gate, _ in run.doing.gates] == ["tests", "review"]
 

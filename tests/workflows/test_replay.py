@@ -1,7 +1,9 @@
 """Runs that are under way survive a deploy: stored histories replay, and a ledger that decides otherwise is noticed."""
 
+import asyncio
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from temporalio.client import WorkflowHistory
@@ -9,7 +11,9 @@ from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
 from ledger import calling_tools, calls, turning
-from workflows import carrying_out
+from ledger.failures import FailureKind
+from tests.workflows.scripted import refused
+from workflows import carrying_out, running_gates
 from workflows.agent import AgentWorkflow
 from workflows.payloads import data_converter
 
@@ -52,6 +56,8 @@ def test_there_is_a_history_of_every_kind_of_run():
         "carried",
         "compacted",
         "summarised",
+        "checked",
+        "odd",
     }
 
 
@@ -82,6 +88,28 @@ async def test_a_ledger_that_compacts_otherwise_is_noticed(monkeypatch):
     monkeypatch.setattr(turning, "is_full", lambda *_: False)
     with pytest.raises(NondeterminismError):
         await replay(stored("compacted"))
+
+
+async def test_gates_that_are_asked_in_another_order_are_noticed(monkeypatch):
+    backwards = SimpleNamespace(gather=lambda *gates: asyncio.gather(*reversed(gates)))
+    monkeypatch.setattr(running_gates, "asyncio", backwards)
+    with pytest.raises(NondeterminismError):
+        await replay(stored("checked"))
+
+
+async def test_what_a_judge_is_to_do_is_asked_for_before_it_begins_or_that_is_noticed(monkeypatch):
+    async def begun_at_once(about, asked, route, share):
+        return await about.children.run(f"gate.{asked.seq}", route, "task", None)
+
+    monkeypatch.setattr(running_gates, "judged", begun_at_once)
+    with pytest.raises((NondeterminismError, RuntimeError)):  # a local activity gets what another one answered
+        await replay(stored("checked"))
+
+
+async def test_an_attempt_that_was_lost_and_is_taken_for_a_refusal_is_noticed(monkeypatch):
+    monkeypatch.setattr(carrying_out, "_lost_trip", lambda *_: refused(FailureKind.AUTH))
+    with pytest.raises(NondeterminismError):
+        await replay(stored("odd"))
 
 
 @pytest.mark.parametrize("name", ["plain", "carried"])
