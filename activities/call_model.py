@@ -34,7 +34,7 @@ from activities.pricing import Tariff
 from activities.quote import Quote, quote
 from activities.reply_form import written
 from activities.summarising import summary_request
-from activities.tool_declaration import Handling, ToolDeclaration
+from activities.tool_declaration import ToolDeclaration
 from ledger.classify import ROWS, Row
 from ledger.failures import Failure
 from ledger.observation import Ended
@@ -196,7 +196,12 @@ class CallModel:
         checked = _checked(attempt, request, message)
         if isinstance(checked, Useless):
             return await self._failed(attempt, checked.ended, checked.usage, checked.why)
-        return _answered(attempt, request, await keep_answer(self._store, attempt, key, message), checked.usage)
+        held = await keep_answer(self._store, attempt, key, message)
+        return (
+            _reported(attempt, held, checked, checked.usage)
+            if held.body == message
+            else (_answered(attempt, request, held, checked.usage))
+        )
 
     async def _failed(
         self, attempt: Attempt, ended: Ended | None, usage: Usage | None = None, why: str = ""
@@ -233,13 +238,10 @@ def _lacks_key(provider: Provider) -> bool:
     return bool(provider.key_env) and provider.key is None
 
 
-def _handling(request: Request) -> dict[str, Handling]:
-    return {tool.name: tool.handling for tool in request.tools}
-
-
 def _checked(attempt: Attempt, request: Request, message: bytes) -> Usable | Useless:
     """What the answer is worth. One that calls tools is no summary: none were offered."""
-    checked = check(message, _handling(request), attempt.tariff, request.output)
+    handling = {tool.name: tool.handling for tool in request.tools}
+    checked = check(message, handling, attempt.tariff, request.output)
     if attempt.call.summarise and isinstance(checked, Usable) and checked.answered.tool_calls:
         return Useless(ended=Ended.UNUSABLE, usage=checked.usage, why="a summary was asked for, and tools were called")
     return checked
@@ -253,6 +255,10 @@ def _answered(attempt: Attempt, request: Request, held: Kept, paid: Usage | None
     checked = _checked(attempt, request, held.body)
     if isinstance(checked, Useless):
         raise ApplicationError("the store holds an answer that cannot be used", type="AnswerUnusable")
+    return _reported(attempt, held, checked, paid)
+
+
+def _reported(attempt: Attempt, held: Kept, checked: Usable, paid: Usage | None) -> ModelReply:
     own = attempt.exchange.sent and held.attempt == attempt.call.attempt  # stored, and the store's word of it was lost
     answered = checked.answered.model_copy(update={"recovered": held.attempt if held.recovered and not own else ""})
     if attempt.call.summarise:

@@ -35,7 +35,8 @@ class ToolRunner:
 
         Where the workspace is not here, nothing is stored, so that the call can be carried out when it is back.
         """
-        async with heartbeats(lambda: {"phase": "tool"}):
+        due = asyncio.Event()  # never set: most tools are done before a first heartbeat is due
+        async with heartbeats(lambda: {"phase": "tool"}, first=due):
             done = await self._tool_done(request)
         return {"outcome": done.outcome.model_dump(mode="json"), "conversation": done.conversation.place}
 
