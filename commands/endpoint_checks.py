@@ -19,7 +19,7 @@ from activities.declared import Declared, Provider
 from activities.endpoints import DEFAULTS, provider_of
 from commands.dev import has_keys
 from commands.findings import Finding, doubtful, fine, wrong
-from commands.reasons import setting
+from inbox.reasons import setting
 
 CONNECT_S: Final = 5.0
 """Seconds in which an address has to answer."""

@@ -9,7 +9,6 @@ from typing import Final
 
 from commands.answering import how_to_answer
 from commands.compaction_words import compactions
-from commands.reasons import last_failures, told
 from commands.rounds import rounds_of, rounds_table
 from commands.runs import Unfinished, View
 from commands.tables import plain, plain_line, table
@@ -17,6 +16,7 @@ from commands.tallies import GateTally, TargetTally, TimeSpent, cost, ending, ga
 from commands.words import cost_line, counted, narrate, place, revision_named, seconds
 from commands.words import line as words_of
 from inbox.asked_call import AskedCall, offered
+from inbox.reasons import last_failures, told
 from ledger.captures import tally
 from ledger.journal import CaptureChanged, GateRecord, JournalRecord
 from ledger.records import AttemptRecord

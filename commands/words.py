@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from commands.compaction_words import compacted
-from commands.reasons import setting
 from commands.tallies import Cost
+from inbox.reasons import setting
 from ledger.journal import (
     AnswerRecord,
     CaptureChanged,

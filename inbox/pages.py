@@ -13,6 +13,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 from pydantic import JsonValue
 
+from inbox import reasons
 from inbox.asked_call import AskedCall, offered
 from inbox.waiting import SHOWN, Waiting
 from workflows.messages import Asked, Status
@@ -39,10 +40,14 @@ _PAGE: Final = Markup(
     '<style nonce="{nonce}">{style}</style></head><body><h1>Endstop inbox</h1>{body}</body></html>'
 )
 _RUN: Final = Markup('<section><h2><a href="{link}">{run}</a></h2><p>{where}</p>{question}</section>')
-_QUESTION: Final = Markup("<h3>{label}</h3><p>asked {since}</p><pre>{text}</pre>{call}<dl>{facts}</dl>{forms}")
+_QUESTION: Final = Markup(
+    "<h3>{label}</h3><p>asked {since}</p><pre>{text}</pre>{failures}{call}<dl>{facts}</dl>{forms}"
+)
 _ARGUMENTS: Final = Markup("<p>The arguments of <b>{tool}</b>{how}:</p><pre>{arguments}</pre>")
 _TROUBLE: Final = Markup('<p role="alert">The arguments of <b>{tool}</b> cannot be shown: {trouble}</p>')
 _REST: Final = Markup("<p>{more} more characters: <code>endstop show {run} -o json</code> has them whole.</p>")
+_FAILURES: Final = Markup("<ul>{lines}</ul>")
+_FAILURE: Final = Markup("<li>{line}</li>")
 _FACT: Final = Markup("<dt>{name}</dt><dd>{value}</dd>")
 _FORM: Final = Markup(
     '<form method="post" action="/answer" autocomplete="off"><p><b>{answer}</b>: {means}</p>{hidden}{field}'
@@ -130,6 +135,7 @@ def _question(found: Waiting, status: Status, asked: Asked, form_word: str) -> M
         label=asked.label,
         since=datetime.fromtimestamp(asked.at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         text=_plain(asked.text),
+        failures=_failures(found.failures),
         call=_arguments(found.run, found.call) if found.call else "",
         facts=Markup("").join(
             _FACT.format(name=name, value=_value(value))
@@ -138,6 +144,12 @@ def _question(found: Waiting, status: Status, asked: Asked, form_word: str) -> M
         ),
         forms=Markup("").join(_forms(asked, found.call, bound)),
     )
+
+
+def _failures(failures: Sequence[reasons.LastFailure]) -> Markup:
+    """Why each target failed last, as `endstop show` tells it."""
+    lines = Markup("").join(_FAILURE.format(line=_plain(reasons.told(failure))) for failure in failures)
+    return _FAILURES.format(lines=lines) if failures else Markup("")
 
 
 def _arguments(run: str, call: AskedCall) -> Markup:

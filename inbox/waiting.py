@@ -7,11 +7,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 
 from inbox.asked_call import AskedCall, KeptCalls, asked_call
+from inbox.reasons import LastFailure, last_failures
+from ledger.journal import read_journal
 from ledger.model import Frozen
-from workflows.messages import QUERY_INTERVENTION, QUERY_STATUS, Asked, Status
+from workflows.messages import QUERY_INTERVENTION, QUERY_JOURNAL, QUERY_STATUS, Asked, JournalPage, Status
 from workflows.reaching import NEEDS_HUMAN, QUERY_S, NotTaken, answer, ask
 from workflows.replies import Said, body_of
 
@@ -37,6 +39,8 @@ class Waiting(Frozen):
     """None: it asks nothing by now, or no worker answers."""
     call: AskedCall | None = None
     """The tool call that it asks about; None where it asks about none."""
+    failures: tuple[LastFailure, ...] = ()
+    """Why targets failed, by the newest records; none where only the question was wanted."""
 
 
 class Reply(Frozen):
@@ -55,12 +59,12 @@ class Reply(Frozen):
 async def waiting(client: Client, store: KeptCalls) -> Sequence[Waiting]:
     """The newest runs that need a person. The list lags: a run that asks nothing any more is left out."""
     listed = [found.id async for found in client.list_workflows(NEEDS_HUMAN, limit=SHOWN)]
-    looked = await asyncio.gather(*(look(client, store, run, within_s=LIST_S) for run in listed))
+    looked = await asyncio.gather(*(look(client, store, run, within_s=LIST_S, why=False) for run in listed))
     return [found for found in looked if found.asked or not found.status]
 
 
-async def look(client: Client, store: KeptCalls, run: str, *, within_s: float = QUERY_S) -> Waiting:
-    """One run as it is now. Raises Temporal's `RPCError`, where there is no such run too."""
+async def look(client: Client, store: KeptCalls, run: str, *, within_s: float = QUERY_S, why: bool = True) -> Waiting:
+    """One run as it is now; `why` also asks why targets failed. Raises `RPCError`, where there is no such run too."""
     handle = client.get_workflow_handle(run)
     found = await ask(handle, QUERY_STATUS, within_s=within_s)
     status = None if found is None else Status.model_validate(found)
@@ -71,7 +75,17 @@ async def look(client: Client, store: KeptCalls, run: str, *, within_s: float = 
         return Waiting(run=run, status=status)
     asked = Asked.model_validate(raw)
     call = await asked_call(handle, store, status.conversation, asked)
-    return Waiting(run=run, status=status, asked=asked, call=call)
+    failures = await _failures(handle, within_s) if why else ()
+    return Waiting(run=run, status=status, asked=asked, call=call, failures=failures)
+
+
+async def _failures(handle: WorkflowHandle[Any, Any], within_s: float) -> tuple[LastFailure, ...]:
+    """Of the newest records, which the workflow still holds; a record that cannot be read tells nothing."""
+    page = await ask(handle, QUERY_JOURNAL, within_s=within_s)
+    if page is None:
+        return ()
+    entries, _ = read_journal(JournalPage.model_validate(page).records)
+    return last_failures(entries)
 
 
 async def send(client: Client, store: Kept, reply: Reply) -> NotTaken | None:

@@ -8,6 +8,7 @@ import pytest
 
 from inbox import pages
 from inbox.forms import MAX_FORM
+from inbox.reasons import LastFailure
 from inbox.serving import PortTaken, serving
 from inbox.waiting import Waiting
 from ledger.conversation import Conversation
@@ -54,6 +55,26 @@ async def test_a_run_that_needs_a_person_is_listed_with_its_question_and_a_form_
     forms = [form["answer"] for form in Forms(page).found if form["run"] == run.id]
     assert forms == ["retry", "guide", "failover", "accept", "stop"]
     assert Forms(page).methods == {"post"}
+
+
+async def test_a_runs_own_page_tells_why_each_model_failed_last_and_the_list_does_not(stage: Stage):
+    await stage.work(ListedWorld(replies=[refused(FailureKind.AUTH), refused(FailureKind.AUTH, rule="status.path")]))
+    run = await stage.start()
+    page = (await stage.browser.get("/run", params={"id": run.id})).text
+    first, second = (line.partition("</li>")[0] for line in page.split("<li>")[1:])
+    assert first.startswith("openai:first failed last with auth: its key was not accepted: look at the variable")
+    assert second.startswith("anthropic:second failed last with auth (status.path): it knows no such path: look at")
+    assert "<li>" not in await stage.listed(run.id)
+
+
+def test_why_a_model_failed_is_text_whatever_its_name_says():
+    failure = LastFailure(target=f"p:{MARKER}", kind="\u202enetwork", rule="<i>", why="")
+    asked = asked_of(Open(id="int-1", intervention=Question(text="?"), at=0))
+    status = Status(status="needs_human", agent="a", stage="s", turn=1, conversation=Conversation(id="c"))
+    page = pages.single(Waiting(run="r", status=status, asked=asked, failures=(failure,)), "word", "nonce")
+    assert page.count("<li>") == 1
+    assert not {"script", "i"} & Forms(page).tags
+    assert "\u202e" not in page
 
 
 async def test_a_run_that_was_answered_leaves_the_list(stage: Stage):

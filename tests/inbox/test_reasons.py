@@ -2,7 +2,7 @@
 
 import pytest
 
-from commands.reasons import SETTINGS, last_failures, setting, told, why
+from inbox.reasons import SETTINGS, last_failures, setting, told, why
 from ledger.classify import ROWS
 from ledger.failures import FailureKind
 from ledger.journal import Entry

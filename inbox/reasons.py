@@ -1,4 +1,4 @@
-"""Why an attempt failed and what an operator can look at, in words. Pure: records in, text out.
+"""Why an attempt failed and what an operator can look at, in words, for every door. Pure: records in, text out.
 
 Here: the failures that a setting causes, told by the classifier's rule, for their kind alone ("network") sends nobody
 to the right line of `endstop.toml`. All others are told by their kind. Not here: what a provider said of a failure,
