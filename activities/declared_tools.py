@@ -6,7 +6,7 @@ and no server is started, before a worker carries it out.
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag, field_validator, model_validator
@@ -131,9 +131,15 @@ class AgentTool(_Declared):
         )
 
 
+KINDS: Final = ("activity", "function", "command", "agent")
+"""The keys of which a tool has exactly one."""
+
+
 def _kind(table: Any) -> str | None:  # noqa: ANN401 - whatever the file holds
+    """The one kind that is named; None where that is none or several."""
     keys = table if isinstance(table, dict) else getattr(type(table), "model_fields", ())
-    return next((kind for kind in ("activity", "function", "command", "agent") if kind in keys), None)
+    named = [kind for kind in KINDS if kind in keys]
+    return named[0] if len(named) == 1 else None
 
 
 DeclaredTool = Annotated[
@@ -144,7 +150,7 @@ DeclaredTool = Annotated[
     Discriminator(
         _kind,
         custom_error_type="tool_kind",
-        custom_error_message='a tool names one of "activity", "function", "command" and "agent"',
+        custom_error_message='a tool names exactly one of "activity", "function", "command" and "agent"',
     ),
 ]
 

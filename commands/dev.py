@@ -36,6 +36,7 @@ async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port:
         await _server(setup.where, folder_of(settings), ui_port, stack)
         if answers is not None:
             settings = await _simulated(settings, answers, stack)
+            click.echo(said_by(script))
         await _inbox(settings, setup.where, stack)
         click.echo("a worker is starting; Ctrl-C stops everything")
         await work_with(settings, setup.where)
@@ -119,3 +120,10 @@ async def _simulated(settings: "Settings", answers: "Script", stack: AsyncExitSt
     simulator = await stack.enter_async_context(Simulator(answers))
     click.echo(f"simulated models at {simulator.url}: no key is used, nothing is paid")
     return with_simulator(settings, simulator.url)
+
+
+def said_by(script: Path | None) -> str:
+    """What simulated models answer: a misspelt name in a script would show as nothing but a canned sentence."""
+    if script is None:
+        return "each answers one canned sentence; --script FILE tells them what else"
+    return f"they answer by {script}, as it is now; a model that it does not name answers one canned sentence"

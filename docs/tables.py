@@ -5,13 +5,15 @@ A table stands between `<!-- NAME -->` and `<!-- /NAME -->`. A test proves that 
 
 import re
 from pathlib import Path
+from typing import Any
 
-from docs import provider_tables
+from activities.asking import AskPerson
+from docs import policy_table, provider_tables
 from ledger.failures import REMEDY, FailureKind, Schedule
 from ledger.interventions import ACCEPTS, BARE
 from ledger.policy import SCHEDULES
 
-PAGES = tuple(Path(__file__).parent / name for name in ("architecture.md", "providers.md"))
+PAGES = tuple(Path(__file__).parent / name for name in ("architecture.md", "providers.md", "reference.md"))
 
 
 def remedies() -> str:
@@ -33,6 +35,24 @@ def schedules() -> str:
     return "\n".join(head + [f"| {s.value} | {', '.join(map(str, SCHEDULES[s]))} |" for s in Schedule])
 
 
+def question() -> str:
+    """One row an argument of the tool `ask_person`, as `activities/asking.py` has it."""
+    head = ["| argument | what a model is told | at most |", "|---|---|---|"]
+    asked = AskPerson.model_json_schema()["properties"]
+    rows = [f"| `{name}` | {told['description']} | {_most(told)} |" for name, told in asked.items()]
+    return "\n".join(head + rows)
+
+
+def _most(told: dict[str, Any]) -> str:
+    """What JSON schema allows of an argument, in words."""
+    each = told.get("items", {}).get("maxLength")
+    parts = (
+        f"{told['maxItems']} of them" if "maxItems" in told else "",
+        f"{each or told['maxLength']:,} characters{' each' if each else ''}" if each or "maxLength" in told else "",
+    )
+    return ", ".join(filter(None, parts)) or "-"
+
+
 def renewed(page: str) -> str:
     """The page with every table as the code has it now."""
     tables = {
@@ -40,6 +60,8 @@ def renewed(page: str) -> str:
         "answers": answers(),
         "schedules": schedules(),
         "provider rows": provider_tables.rows(),
+        "policy": policy_table.rows(),
+        "question": question(),
     }
     for name, table in tables.items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)

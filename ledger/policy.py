@@ -28,66 +28,71 @@ class CallPolicy(Frozen):
     attempts: Annotated[int, Field(ge=1, le=100)] = 4
     """Attempts on one target in one call, the first included; file renewals are not counted (A8, A28)."""
     max_wait_s: Seconds = 60
-    """The longest wait that still is a retry; a longer one moves the turn on."""
+    """The longest wait that still is a retry of the same target; a longer one moves the turn to the next."""
     patience_s: Seconds = 900
-    """Sum of the durable waits in one turn."""
+    """Seconds that one turn may wait in all for a target to come back, or for a worker; then a person is asked."""
     bench_s: Seconds = 300
-    """How long a target rests after transient trouble (upstream's circuit)."""
+    """How long a target that was left after transient trouble rests before a turn comes back to it."""
     ride_s: Seconds = 5
     """Waits up to this ride inside the next attempt's activity; longer ones are timers."""
     deadline_s: Annotated[float, Field(gt=0, le=7_200)] = 600
     """Total time of one trip, first byte to last."""
     pickup_s: Annotated[float, Field(gt=0, le=86_400)] = 60
-    """How long an attempt waits for a worker before it counts as not sent, and a tool or a gate for its workspace's."""
+    """How long an attempt waits for a worker before it counts as not_sent, and a tool or a gate for its workspace's."""
 
 
 class RepairPolicy(Frozen):
     """When an unchanged failure becomes a person's question (RULES L1, DESIGN section 4, Repairs)."""
 
     repeat: Limit = 3
-    """Identical failures that are still admitted; the next one is NoProgress (L5)."""
+    """Times that one failure of a gate is admitted, the first included; the next is NoProgress (L5)."""
     distinct: Limit = 16
     """Different failures one gate may show before LedgerFull (L7)."""
     budget: Limit = 3
-    """Charges a gate may take; the next one is BudgetSpent."""
+    """Charges that a gate may take in the run, one for each round that repeats an earlier failure of it; the next
+    one is BudgetSpent, so it says "charged 4, budget 3"."""
     escalate_after: Limit = 2
-    """From this charge on the repair is handed to the next target; 0: never."""
+    """From this charge of a gate on its repair is handed to the next target, until the gate passes; 0: never."""
     drift: Limit = 8
-    """New exact failures in a row within one family that are still admitted."""
+    """New failures in a row that are one family, which is the same failing items with other values; the next is
+    NoProgress. None of them is charged."""
 
 
 class StepPolicy(Frozen):
     """When an unchanged step becomes a person's question."""
 
     repeat: Limit = 5
+    """Times that a step is admitted: the same tool call with the same result; the next is NoProgress."""
     kept: Annotated[int, Field(ge=1, le=4_096)] = 4_096
-    """The last step digests that are remembered."""
+    """The last steps that are remembered."""
 
 
 class SpendPolicy(Frozen):
     """What a run may cost. The call that could cross the limit is not made; a person may raise it."""
 
     limit_usd: Annotated[float, Field(ge=0, lt=2**31, allow_inf_nan=False)] | None = None
-    """None: no limit, and prices are only recorded."""
+    """What the run may cost, its sub-agents and judges included; none: no limit, and prices are only recorded."""
     unknown_price: Literal["ask", "allow", "refuse"] = "ask"
     """Under a limit, a target whose price nobody knows: ask a person, call it all the same, or leave it out."""
 
 
 class AskPolicy(Frozen):
-    """What happens when nobody answers. A timeout is never recorded as a refusal."""
+    """What happens when nobody answers."""
 
     deadline_s: Seconds | None = None
-    """None: the run waits for ever, durably and for free."""
+    """How long a question waits for a person; none: for ever, durably and for free."""
     then: Literal["stay", "stop", "failover"] = "stay"
+    """What follows where nobody answered: it goes on waiting, it stops, or the next target is asked where the question
+    takes that answer. A timeout is never recorded as a refusal."""
 
 
 class ChildPolicy(Frozen):
     """How many runs a run may start, and how deep they may nest (DESIGN: 16 and 3)."""
 
     children: Limit = 16
-    """Sub-agents of one run."""
+    """Sub-agents that one run may start."""
     depth: Limit = 3
-    """A run that nobody started as a sub-agent has depth 0; one of this depth starts none."""
+    """How deep sub-agents and judges may nest: a run that no run started has depth 0, one of this depth starts none."""
 
 
 class ContextPolicy(Frozen):
@@ -95,7 +100,7 @@ class ContextPolicy(Frozen):
 
     full: Literal["drop_tool_results", "summarise", "keep"] = "drop_tool_results"
     """Drop old tool results, have a model summarise all that is old, or keep everything: then a larger target or a
-    person has to help. `drop_tool_results` costs no call, and what was dropped can be read again."""
+    person has to help. Dropping costs no call, and what was dropped can be read again."""
     at: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
     """Share of the window's tokens from which on it is full: the rest is for what nobody counted, and an answer."""
     verbatim: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.3
@@ -120,4 +125,5 @@ class Policy(Frozen):
     context: ContextPolicy | None = None
     """None: as its defaults say; in the plan of a run that was prepared before there was this policy: `keep`."""
     capture: bool = False
-    """Keep the exact body of every request in the store, for people; the operator may forbid it (A18)."""
+    """Keep the exact body of every request in the store, for people; the operator may forbid it (A18). `endstop start
+    --capture` does so for one run."""

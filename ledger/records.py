@@ -225,7 +225,7 @@ class FailoverRecord(Record):
     kind: str
     """Equal to the kind of the attempt that caused it; "" where no failure did."""
     reason: str
-    """snake_case: a failure's reason, or escalated, failback, answered, benched."""
+    """snake_case: a failure's reason, or escalated, failback, answered, directed, benched."""
 
 
 class UsageRecord(Record):

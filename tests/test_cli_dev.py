@@ -14,7 +14,7 @@ from temporalio.client import Client
 
 import cli
 from commands import connect
-from commands.dev import has_keys, with_simulator
+from commands.dev import has_keys, said_by, with_simulator
 from commands.server import free_port, taken
 from settings import load_settings
 
@@ -56,7 +56,7 @@ def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(folder
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as dev:
         assert dev.stdout
-        told = [dev.stdout.readline() for _ in range(3)]
+        told = [dev.stdout.readline() for _ in range(4)]
         ran = CliRunner().invoke(cli.main, ["start", "agent.toml", "--task", "hello", "--watch", *address])
         dev.send_signal(signal.SIGINT)
         assert dev.wait() == 0
@@ -64,7 +64,8 @@ def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(folder
     assert "t1.c1.a1 openai:any answered" in ran.stdout
     assert [f"127.0.0.1:{port}" in told[0], f"127.0.0.1:{ui_port}" in told[0]] == [True, True]
     assert "no key is used, nothing is paid" in told[1]
-    assert "the inbox is at http://127.0.0.1:" in told[2]
+    assert "script.toml, as it is now; a model that it does not name answers one canned sentence" in told[2]
+    assert "the inbox is at http://127.0.0.1:" in told[3]
     assert not taken("127.0.0.1", port)
     assert not taken("127.0.0.1", ui_port)
 
@@ -93,6 +94,10 @@ def test_models_are_simulated_only_where_no_key_is_set(folder: Path) -> None:
     del folder
     assert not has_keys(load_settings(environ={}).declared)
     assert has_keys(load_settings(environ={"OPENAI_API_KEY": "k"}).declared)
+
+
+def test_simulated_models_without_a_script_say_that_they_answer_one_sentence() -> None:
+    assert "--script FILE" in said_by(None)
 
 
 def test_a_provider_that_needs_no_key_is_not_simulated(folder: Path) -> None:

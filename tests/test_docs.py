@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from docs import provider_tables, tables
+import cli
+from activities import declared_gates, declared_tools
+from docs import policy_table, provider_tables, tables
 from ledger.classifier_row import Row
 from ledger.classifier_rows_limits import ALLOWANCES, MONEY, SIZES
 from ledger.classifier_rows_status import STATUSES
@@ -20,6 +22,27 @@ ROOT = Path(__file__).parent.parent
 @pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.name)
 def test_the_tables_of_a_page_are_those_of_the_code(page):
     assert page.read_text() == tables.renewed(page.read_text()), "run: python -m docs.tables"
+
+
+def test_every_number_of_a_policy_is_explained_with_its_unit_in_its_name():
+    told = re.findall(r"^\| `([a-z_.]+)` \| .+ \| (.+) \|$", policy_table.rows(), re.MULTILINE)
+    keys = {key for key, _ in told}
+    assert {"calls.patience_s", "repairs.drift", "children.depth", "context.at", "capture"} <= keys
+    assert all(len(meaning) > 20 for _, meaning in told)
+
+
+def test_the_commands_without_json_are_those_that_the_reference_names():
+    without = {name for name, one in cli.main.commands.items() if not any("-o" in param.opts for param in one.params)}
+    (named,) = re.findall(r"by themselves \(([^)]+)\)", (ROOT / "docs" / "reference.md").read_text())
+    assert without == set(re.findall(r"`(\w+)`", named))
+
+
+def test_the_reference_names_each_kind_of_tool_and_gate_that_can_be_declared():
+    page = (ROOT / "docs" / "reference.md").read_text()
+    (tools,) = re.findall(r"`\[tools\.NAME\]` names exactly one of ([^;]+);", page)
+    assert set(re.findall(r"`(\w+)`", tools)) == set(declared_tools.KINDS)
+    (gates,) = re.findall(r"`\[gates\.NAME\]` \| exactly one of ([^:]+):", page)
+    assert set(re.findall(r"`(\w+)`", gates)) == set(declared_gates.KINDS)
 
 
 def test_the_architecture_page_has_its_tables():

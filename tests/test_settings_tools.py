@@ -66,7 +66,8 @@ def test_all_kinds_of_tools_are_read_and_each_has_its_route(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("[tools.t]\ndescription = 'd'\n", 'FILE: tools.t: a tool names one of "activity", "function"'),
+        ("[tools.t]\ndescription = 'd'\n", 'FILE: tools.t: a tool names exactly one of "activity", "function"'),
+        ("[tools.t]\nfunction = 'a:b'\ncommand = ['c']\n", 'FILE: tools.t: a tool names exactly one of "activity"'),
         (
             "[tools.'a b']\nfunction = 'm:f'\n",
             "FILE: tools.a b: should match pattern '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'",
