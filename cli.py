@@ -8,30 +8,21 @@ stdout in JSON that stays as it is from release to release.
 import os
 import sys
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, run_to_end, setup_flags
+from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, VERSION_FLAG, run_to_end, setup_flags
 from commands.opening import Setup
-from commands.refusals import OneLineGroup, Refused
+from commands.refusals import OneLineGroup
 
+DEV_UI = "http://localhost:8233"
 GOES_ON = "no longer watching; the run goes on, `endstop watch {}` shows it"
 
 
-def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own signature
-    if asked:
-        try:
-            click.echo(version("endstop"))
-        except PackageNotFoundError:
-            raise Refused("this is a checkout that is not installed: it has no version") from None
-        context.exit()
-
-
 @click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@VERSION_FLAG
 def main() -> None:
     """Runs LLM agents on Temporal so that every run ends: in an answer, or in front of a person."""
 
@@ -259,6 +250,29 @@ def inbox(*, setup: Setup, port: int) -> int:
     from commands.serving import serve
 
     return run_to_end(serve(setup, port))
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(0, 65_535), default=8235, show_default=True, help="0: any free one.")
+@click.option("--ui", default=DEV_UI, show_default=True, metavar="URL", help="Where the Web UI is: only it may ask.")
+@SETTINGS_FLAG
+def codec(*, port: int, ui: str, settings: Path | None) -> int:
+    """Serve what Temporal's Web UI and command need to show payloads that are encrypted."""
+    from commands.decoding import serve
+
+    return run_to_end(serve(settings, port, ui))
+
+
+@main.command()
+@click.option("--new", is_flag=True, help="Print a fresh key instead.")
+@click.option("--rotate", is_flag=True, help="Encrypt all that the store has with the newest key.")
+@OUTPUT_FLAG
+@SETTINGS_FLAG
+def keys(*, settings: Path | None, output: str, new: bool, rotate: bool) -> int:
+    """Show how much of the store is encrypted under which key."""
+    from commands.keys import print_new, show_keys
+
+    return print_new() if new else run_to_end(show_keys(settings, rotate=rotate, as_json=output == "json"))
 
 
 @main.command()

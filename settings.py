@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, InstanceOf, ValidationError, model_validator
 
 from activities.catalog import BUILT_IN, routes
 from activities.contract import TASK_QUEUE
@@ -26,6 +26,7 @@ from activities.deployment import Deployment
 from activities.endpoints import DEFAULTS, ProviderTable, provider_of
 from activities.spec import InvalidSpec, check_agent, read_agent
 from activities.toml_text import NotToml, read_toml
+from encryption import CLEAR, Encryption, Keys, NotKeys
 from ledger.agent import AgentSpec, Name
 from ledger.model import Frozen
 from ledger.own_row import OwnRow, without_twins
@@ -52,6 +53,8 @@ class Settings(Frozen):
     task_queue: str = TASK_QUEUE
     deployment: Deployment | None = None
     """None: the worker takes any task, whichever release began the run."""
+    keys: InstanceOf[Keys] = CLEAR
+    """What content is encrypted with."""
     source: Path | None = None
     """The file it was read from; None: the defaults."""
 
@@ -133,6 +136,7 @@ class _File(Frozen):
     capture: Capture = Capture()
     workspaces: dict[Name, DeclaredWorkspace] = Field(default_factory=dict)
     store: _StoreTable = _StoreTable()
+    encryption: Encryption | None = None
     worker: _WorkerTable = _WorkerTable()
     workspace_root: Path = Path(".endstop/workspaces")
     task_queue: Annotated[str, Field(min_length=1, max_length=200)] = TASK_QUEUE
@@ -249,6 +253,7 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
         store_url=_placed(file.store.url, base),
         task_queue=file.task_queue,
         deployment=_deployment(file.worker, environ),
+        keys=_keys(file.encryption, environ),
         source=source,
     )
 
@@ -265,6 +270,13 @@ def _deployment(worker: _WorkerTable, environ: Mapping[str, str]) -> Deployment 
         raise SettingsError(
             "[worker] deployment: a checkout has no version; name its release by build_id or TEMPORAL_WORKER_BUILD_ID"
         ) from None
+
+
+def _keys(encryption: Encryption | None, environ: Mapping[str, str]) -> Keys:
+    try:
+        return encryption.keys(environ) if encryption else CLEAR
+    except NotKeys as problem:
+        raise SettingsError(str(problem)) from None
 
 
 def _agent(file: Path) -> AgentSpec:

@@ -52,13 +52,14 @@ from activities.tools_elsewhere import ElsewhereTools
 from activities.warming import settle_memory
 from activities.workspace import Workspaces
 from activities.workspace_command import WorkspaceCommands
+from encryption import Keys
 from ledger.classify import rows_with
 from logs import configure_logging, core_runtime
 from settings import Settings, SettingsError, load_settings
 from store import RememberingStore, Store, StoreUnavailable
 from workflows.agent import AgentWorkflow
+from workflows.codec import converter_with
 from workflows.expiry import ExpiryWorkflow
-from workflows.payloads import data_converter
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
 """Where `temporal server start-dev` and `endstop dev` listen."""
@@ -76,13 +77,13 @@ class CannotRun(Exception):  # noqa: N818 - what the operator reads
     """The worker cannot run here; the message is one line."""
 
 
-async def connect(config: ClientConnectConfig) -> Client:
+async def connect(config: ClientConnectConfig, keys: Keys) -> Client:
     """Connect as Temporal's environment and profile say. `CannotRun`: nobody answers, or not for this namespace."""
     config.setdefault("target_host", DEFAULT_ADDRESS)
     address = config["target_host"]
     try:
         async with asyncio.timeout(CONNECT.total_seconds()):
-            client = await Client.connect(**config, data_converter=data_converter, runtime=core_runtime())
+            client = await Client.connect(**config, data_converter=converter_with(keys), runtime=core_runtime())
             await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     except (RuntimeError, ValueError, TimeoutError):  # how the SDK reports a refused connection, a bad address
         raise CannotRun(
@@ -132,7 +133,7 @@ async def assembled(settings: Settings, client: Client) -> AsyncIterator[tuple[W
     """Workers that only need to be run; what they use is open, and is closed after them."""
     sandbox = await sandbox_for(settings)
     workspaces = Workspaces(settings.declared.workspace_root, settings.declared.workspaces, os.environ)
-    store = await RememberingStore.open(settings.store_url, patience_s=STORE_S)
+    store = await RememberingStore.open(settings.store_url, patience_s=STORE_S, keys=settings.keys)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(store.close)
         opening = opened(settings, store, WorkspaceCommands(workspaces, sandbox))
@@ -265,7 +266,7 @@ async def _main(settings: Settings, config: ClientConnectConfig) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _stop_once, loop, number, stop)
-    client = await connect(config)
+    client = await connect(config, settings.keys)
     await run_worker(settings, client, stop=stop)
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from temporalio.envconfig import ClientConnectConfig
     from temporalio.service import RPCError
 
+    from encryption import Keys
+
 DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
 """Where `temporal server start-dev` and `endstop dev` listen."""
 CONNECT_S: Final = 10.0
@@ -67,16 +69,16 @@ def connection(where: Where) -> "ClientConnectConfig":
     return found
 
 
-async def connect(where: Where) -> "Client":
+async def connect(where: Where, keys: "Keys") -> "Client":
     """Connect, or refuse in one line that says where no server answered."""
     from temporalio.client import Client
 
-    from workflows.payloads import data_converter
+    from workflows.codec import converter_with
 
     found = connection(where)
     try:
         async with asyncio.timeout(CONNECT_S):
-            return await Client.connect(**found, data_converter=data_converter)
+            return await Client.connect(**found, data_converter=converter_with(keys))
     except (RuntimeError, ValueError, TimeoutError) as error:  # how the SDK reports a refused connection
         address = found["target_host"]
         raise Refused(

@@ -13,10 +13,12 @@ from pydantic import SecretStr
 
 from activities.declared import Declared, Provider
 from commands.connect import Where, connect, connection
+from commands.decoding import codec
 from commands.opening import Opened, Setup, open_store, settings_from
 from commands.refusals import BadInput, Refused
 from commands.server import DevServer, running
 from commands.serving import inbox
+from encryption import CLEAR
 
 if TYPE_CHECKING:
     from settings import Settings
@@ -33,7 +35,7 @@ async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port:
     settings = settings_from(setup.settings).model_copy(update={"deployment": None})  # nobody makes it the current one
     answers = _script(script) if simulate or script or not has_keys(settings.declared) else None
     async with AsyncExitStack() as stack:
-        await _server(setup.where, folder_of(settings), ui_port, stack)
+        await _server(setup.where, settings, ui_port, stack)
         if answers is not None:
             settings = await _simulated(settings, answers, stack)
             click.echo(said_by(script))
@@ -79,17 +81,23 @@ def _script(path: Path | None) -> "Script":
         raise BadInput(str(error)) from None
 
 
-async def _server(where: Where, folder: Path, ui_port: int | None, stack: AsyncExitStack) -> None:
-    """Use the server that answers at the address, else start one there."""
+async def _server(where: Where, settings: "Settings", ui_port: int | None, stack: AsyncExitStack) -> None:
+    """Use the server that answers at the address, else start one there, whose Web UI knows our codec."""
     address = connection(where)["target_host"]
     try:
-        await connect(where)
+        await connect(where, CLEAR)
     except Refused:
-        await stack.enter_async_context(running(_new_server(address, folder, ui_port)))
-        host, port = address.rsplit(":", 1)
-        click.echo(f"Temporal server {address}, its Web UI http://{host}:{ui_port or int(port) + 1_000}")
+        wanted = _new_server(address, folder_of(settings), ui_port)
+        decoder = await _codec(settings, wanted.ui, stack)
+        await stack.enter_async_context(running(wanted.model_copy(update={"codec": decoder})))
+        click.echo(f"Temporal server {address}, its Web UI {wanted.ui}")
     else:
         click.echo(f"using the Temporal server that answers at {address}")
+
+
+async def _codec(settings: "Settings", ui: str, stack: AsyncExitStack) -> str:
+    """Serve a codec where content is encrypted; gives its address, else ""."""
+    return await stack.enter_async_context(codec(settings.keys, 0, ui)) if settings.keys.newest else ""
 
 
 def _new_server(address: str, folder: Path, ui_port: int | None) -> DevServer:
@@ -110,7 +118,7 @@ def _new_server(address: str, folder: Path, ui_port: int | None) -> DevServer:
 
 async def _inbox(settings: "Settings", where: Where, stack: AsyncExitStack) -> None:
     store = await stack.enter_async_context(open_store(settings))
-    things = Opened(settings=settings, client=await connect(where), store=store)
+    things = Opened(settings=settings, client=await connect(where, settings.keys), store=store)
     click.echo(f"the inbox is at {await stack.enter_async_context(inbox(things, port=0))}")
 
 

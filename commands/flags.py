@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,20 @@ from commands.refusals import Refused
 Command = Callable[..., int]
 
 SETTINGS_FLAG = click.option("--settings", type=Path, help="The operator's file; else ENDSTOP_CONFIG, ./endstop.toml.")
+
+
+def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own signature
+    if asked:
+        try:
+            click.echo(version("endstop"))
+        except PackageNotFoundError:
+            raise Refused("this is a checkout that is not installed: it has no version") from None
+        context.exit()
+
+
+VERSION_FLAG = click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version."
+)
 OUTPUT_FLAG = click.option(
     "--output", "-o", type=click.Choice(["text", "json"]), default="text", help="text is for people, json for programs."
 )

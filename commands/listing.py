@@ -15,6 +15,7 @@ from activities.contract import (
 from commands.connect import connect, rpc_errors
 from commands.opening import Setup
 from commands.tables import plain, print_json, table
+from encryption import CLEAR
 from ledger.model import Frozen
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Listed(Frozen):
 
 async def list_them(setup: Setup, *, needs_human: bool) -> None:
     """Print the list."""
-    listed = await runs(await connect(setup.where), needs_human=needs_human)
+    listed = await runs(await connect(setup.where, CLEAR), needs_human=needs_human)
     if setup.as_json:
         print_json(listed)
     else:

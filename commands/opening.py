@@ -53,7 +53,7 @@ def settings_from(path: Path | None) -> "Settings":
 async def opened(setup: Setup) -> AsyncIterator[Opened]:
     """Read the settings, connect, open the store; it is closed on leaving."""
     settings = settings_from(setup.settings)
-    client = await connect(setup.where)
+    client = await connect(setup.where, settings.keys)
     async with open_store(settings) as store:
         yield Opened(settings=settings, client=client, store=store)
 
@@ -64,7 +64,7 @@ async def open_store(settings: "Settings") -> AsyncIterator["Store"]:
     from store import Store, StoreTroubled, StoreUnavailable
 
     try:
-        store = await Store.open(settings.store_url)
+        store = await Store.open(settings.store_url, keys=settings.keys)
     except StoreUnavailable as error:
         raise Refused(str(error)) from error
     try:

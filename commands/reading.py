@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commands.connect import connect
-from commands.opening import Opened, Setup, opened
+from commands.opening import Opened, Setup, opened, settings_from
 from commands.refusals import BadInput, Refused
 from commands.runs import View, look
 from commands.show import as_json, journal_lines, show, what_it_cost, why_so_long
@@ -100,5 +100,6 @@ async def _conversation(things: Opened, view: View) -> "list[Stretch]":
 
 async def watch_run(setup: Setup, run: str) -> int:
     """Print the run from its beginning until it ends. The exit code: 0 completed."""
-    watch = Watch(await connect(setup.where), run, settings=setup.settings, as_json=setup.as_json)
+    client = await connect(setup.where, settings_from(setup.settings).keys)
+    watch = Watch(client, run, settings=setup.settings, as_json=setup.as_json)
     return await watch.until_end()

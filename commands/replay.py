@@ -16,7 +16,7 @@ import click
 from activities.contract import WORKFLOW
 from commands.connect import connect, lacks_namespace, rpc_errors
 from commands.given_file import called, whole
-from commands.opening import Setup
+from commands.opening import Setup, settings_from
 from commands.refusals import BadInput, Refused, flat
 from commands.tables import plain_line, print_json
 from commands.words import counted
@@ -86,12 +86,13 @@ def _line(name: str, executions: list[Replayed]) -> str:
 
 
 async def _replayed(setup: Setup, run: str | None, run_id: str | None, file: str | None) -> AsyncIterator[Replayed]:
+    keys = settings_from(setup.settings).keys
     if file is not None:
-        from workflows.payloads import data_converter
+        from workflows.codec import converter_with
 
-        yield await _outcome(_from_file(file), replayer(data_converter))
+        yield await _outcome(_from_file(file), replayer(converter_with(keys)))
         return
-    client = await connect(setup.where)
+    client = await connect(setup.where, keys)
     installed = replayer(client.data_converter)
     for name in [run] if run else await _under_way(client):
         async for history in histories(client, name, run_id):

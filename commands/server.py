@@ -44,6 +44,8 @@ class DevServer(Frozen):
     port: int
     ui_port: int | None = None
     """None: without the Web UI."""
+    codec: str = ""
+    """Address at which the Web UI has payloads decrypted, where it does."""
     database: Path | None = None
     """None: in memory, gone when it stops."""
     log: Path
@@ -71,6 +73,7 @@ def arguments(server: DevServer) -> list[str]:
     """The flags. WAL doubles the throughput."""
     written = ["server", "start-dev", "--ip", server.host, "--port", str(server.port), "--log-level", "error"]
     written += ["--ui-port", str(server.ui_port), "--ui-disable-news-fetch"] if server.ui_port else ["--headless"]
+    written += ["--ui-codec-endpoint", server.codec] if server.codec else []
     for setting in _CONFIG:
         written += ["--dynamic-config-value", setting]
     if server.database:

@@ -27,7 +27,7 @@ async def work_with(settings: "Settings", where: Where) -> None:
     configure_logging()
     stop = stop_on_signal()
     try:
-        await run_worker(settings, await connect(connection(where)), stop=stop)
+        await run_worker(settings, await connect(connection(where), settings.keys), stop=stop)
     except (CannotRun, StoreUnavailable) as error:
         raise Refused(str(error)) from error
 

@@ -1,5 +1,7 @@
 """Who may use the inbox: one that has its token, from this machine's own address, with a form that the inbox made.
 
+The codec has the same token and the same check of its address.
+
 The page listens on the loopback interface, where every program and every web site in the browser can reach it. So:
 the address must be this one by name (no other name may be made to point here), the token opens it once and a cookie
 keeps it open, and a form carries a word that no other page can know. Pure but for the secrets made at the start.

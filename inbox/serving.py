@@ -1,15 +1,20 @@
-"""The inbox on a port of this machine: listening, serving, stopping. Never on another interface than loopback."""
+"""A web application on a port of this machine: listening, serving, stopping. Never on another interface than loopback.
+
+There are two: the inbox, and the codec of the Web UI (`decoding`).
+"""
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp
 from temporalio.client import Client
+from temporalio.converter import PayloadCodec
 
-from inbox.app import application
+from inbox import app, decoding
 from inbox.guard import Guard
 from inbox.waiting import Kept
 
@@ -19,19 +24,32 @@ STOP_S: Final = 5
 
 
 class PortTaken(Exception):  # noqa: N818 - what the operator reads
-    """The inbox cannot listen there; the message is one line."""
+    """Something else listens there; the message is one line."""
 
 
 @asynccontextmanager
 async def serving(client: Client, store: Kept, port: int) -> AsyncIterator[str]:
     """Serve until left; gives the address that opens the inbox, token included. Port 0: any free one."""
-    with _listening(port) as listener:
+    async with _served("inbox", port, lambda guard: app.application(client, store, guard)) as (address, guard):
+        yield f"{address}/?token={guard.token}"
+
+
+@asynccontextmanager
+async def serving_codec(codec: PayloadCodec, port: int, ui: str) -> AsyncIterator[str]:
+    """Serve until left; gives the codec's address, token included, for the Web UI whose address is `ui`."""
+    async with _served("codec", port, lambda guard: decoding.application(codec, guard, ui)) as (address, guard):
+        yield f"{address}/{guard.token}"
+
+
+@asynccontextmanager
+async def _served(name: str, port: int, application: Callable[[Guard], ASGIApp]) -> AsyncIterator[tuple[str, Guard]]:
+    with _listening(name, port) as listener:
         port = listener.getsockname()[1]
         guard = Guard(port)
-        server = _Server(_config(client, store, guard))
+        server = _Server(_config(application(guard)))
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            yield f"http://{HOST}:{port}/?token={guard.token}"
+            yield f"http://{HOST}:{port}", guard
         finally:
             server.should_exit = True
             await task
@@ -45,10 +63,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _config(client: Client, store: Kept, guard: Guard) -> uvicorn.Config:
+def _config(application: ASGIApp) -> uvicorn.Config:
     """No access log, which would hold the token; no trust in headers about who a request came from."""
     return uvicorn.Config(
-        application(client, store, guard),
+        application,
         access_log=False,
         lifespan="off",
         log_config=None,
@@ -60,14 +78,14 @@ def _config(client: Client, store: Kept, guard: Guard) -> uvicorn.Config:
 
 
 @contextmanager
-def _listening(port: int) -> Iterator[socket.socket]:
+def _listening(name: str, port: int) -> Iterator[socket.socket]:
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, port))
         except OSError as error:
             raise PortTaken(
-                f"the inbox cannot listen at {HOST}:{port} ({error.strerror}): choose another --port"
+                f"the {name} cannot listen at {HOST}:{port} ({error.strerror}): choose another --port"
             ) from error
         listener.listen()
         yield listener

@@ -18,8 +18,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.schema import CreateColumn
 
+from encryption import CLEAR, Keys
 from store.errors import StoreUnavailable
 from store.schema import SCHEMA, SINCE, metadata, versions
+from store.sealed import encrypt_with
 from store.trouble import words_of
 
 BUSY_S = 5.0
@@ -50,8 +52,11 @@ _SCHEMA_LOCK = 0x656E_6473_746F_70
 """Key of the advisory lock under which PostgreSQL's tables are made; any number that others do not use."""
 
 
-async def open_engine(url: str) -> AsyncEngine:
-    """An engine on the store at `url`; tables are made where there are none, under a lock."""
+async def open_engine(url: str, keys: Keys = CLEAR) -> AsyncEngine:
+    """An engine on the store at `url`, whose content is encrypted with the keys.
+
+    Tables are made where there are none, under a lock.
+    """
     target, where = placed(url)
     with refusals(target, where):
         async with AsyncExitStack() as undo:
@@ -59,6 +64,7 @@ async def open_engine(url: str) -> AsyncEngine:
                 _prepare_file(Path(where))
             engine = engine_of(target)
             undo.push_async_callback(engine.dispose)
+            encrypt_with(engine, keys)
             async with engine.connect() as connection:
                 await _ensure_tables(connection, where)
             undo.pop_all()

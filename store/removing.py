@@ -1,4 +1,4 @@
-"""Taking content out of the store: by a person's word, or because it is old. Nothing else updates or deletes a row.
+"""Taking content out of the store: by a person's word, or because it is old. Nothing else deletes a row or empties it.
 
 A row stays, with what identifies it (position, key, digest, bytes, status); its body becomes empty, and `removals`
 tells who had that done, in the same transaction. What is removed is gone from the file once `scrub` was called.
@@ -6,14 +6,15 @@ tells who had that done, in the same transaction. What is removed is gone from t
 
 import time
 from collections.abc import Collection
-from typing import Final, Literal
+from typing import AnyStr, Final, Literal
 
-from sqlalchemy import ColumnElement, Table, delete, exists, func, insert, literal, select, text, update
+from sqlalchemy import ColumnElement, Select, Table, delete, func, insert, literal, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ledger.model import Frozen
 from ledger.records import CaptureStatus
 from store.schema import captures, contents, details, journal, messages, removals, unused_answers
+from store.sealed import as_stored, clear_length, is_marked
 
 GONE: Final = b""
 
@@ -156,18 +157,31 @@ async def _note(
 
 
 async def _empty(connection: AsyncConnection, table: Table, *which: ColumnElement[bool]) -> int:
-    emptied = update(table).where(*which).values(removed=func.length(table.c.body), body=GONE)
+    emptied = update(table).where(*which).values(removed=clear_length(table.c.body), body=GONE)
     return (await connection.execute(emptied)).rowcount
 
 
 async def _drop(connection: AsyncConnection, ref: str, conversation: str) -> int:
     """Delete a content, unless another run's messages or journal name it."""
     needle = ref.encode()
+    stored = as_stored(messages.c.body)
     found = (
-        func.instr(messages.c.body, needle)
-        if connection.dialect.name == "sqlite"
-        else func.pg_catalog.position(messages.c.body, needle)
+        func.instr(stored, needle) if connection.dialect.name == "sqlite" else func.pg_catalog.position(stored, needle)
     )
-    told = exists().where(messages.c.conversation != conversation, found > 0)
-    noted = exists().where(journal.c.conversation != conversation, journal.c.entry.contains(ref, autoescape=True))
-    return (await connection.execute(delete(contents).where(contents.c.ref == ref, ~told, ~noted))).rowcount
+    told = select(messages.c.body).where(messages.c.conversation != conversation)
+    noted = select(journal.c.entry).where(journal.c.conversation != conversation)
+    written = as_stored(journal.c.entry).contains(ref, autoescape=True)
+    if await _any_holds(connection, told.where((found > 0) | is_marked(messages.c.body)), needle):
+        return 0
+    if await _any_holds(connection, noted.where(written | is_marked(journal.c.entry)), ref):
+        return 0
+    return (await connection.execute(delete(contents).where(contents.c.ref == ref))).rowcount
+
+
+async def _any_holds(connection: AsyncConnection, wanted: Select[tuple[AnyStr]], needle: AnyStr) -> bool:
+    """Whether a content holds it: the database cannot tell of what is encrypted."""
+    async with connection.stream_scalars(wanted) as found:
+        async for content in found:
+            if needle in content:
+                return True
+    return False

@@ -1,7 +1,8 @@
-"""The tables, and the one kind of write that a run knows: insert if absent. Only `removing` updates or deletes a row.
+"""The tables, and the one kind of write that a run knows: insert if absent.
 
-SQL stays neutral between SQLite and PostgreSQL. `at` is in unix seconds, for people and for expiry: order is by
-`number`, which grows with every insert, because clocks step.
+Only `removing` and `rekeying` update or delete a row. A column of content has a type of `sealed`; names, numbers and
+digests have not. SQL stays neutral between SQLite and PostgreSQL. `at` is in unix seconds, for people and for expiry:
+order is by `number`, which grows with every insert, because clocks step.
 """
 
 import time
@@ -11,7 +12,6 @@ from sqlalchemy import (
     Column,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -19,6 +19,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store.sealed import SealedBytes, SealedText
 
 SCHEMA = 3
 """Version of these tables. A release adds what an older store lacks, and refuses one of a higher version."""
@@ -50,7 +52,7 @@ contents = Table(
     "contents",
     metadata,
     Column("ref", Text, primary_key=True),
-    Column("body", LargeBinary, nullable=False),
+    Column("body", SealedBytes, nullable=False),
     _at(),
 )
 
@@ -63,7 +65,7 @@ messages = Table(
     Column("previous_head", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("head", Text, nullable=False),
-    Column("body", LargeBinary, nullable=False),
+    Column("body", SealedBytes, nullable=False),
     Column("attempt", Text, nullable=False),
     _at(),
     _removed(),
@@ -81,7 +83,7 @@ unused_answers = Table(
     Column("previous_head", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("head", Text, nullable=False),
-    Column("body", LargeBinary, nullable=False),
+    Column("body", SealedBytes, nullable=False),
     Column("attempt", Text, nullable=False),
     _at(),
     _removed(),
@@ -95,7 +97,7 @@ journal = Table(
     Column("conversation", Text, nullable=False),
     Column("seq", Integer, nullable=False),
     Column("digest", Text, nullable=False),
-    Column("entry", Text, nullable=False),
+    Column("entry", SealedText, nullable=False),
     _at(),
     # Not (conversation, seq) alone: a run that was reset writes other entries under the same numbers.
     UniqueConstraint("conversation", "seq", "digest"),
@@ -118,7 +120,7 @@ details = Table(
     Column("conversation", Text, nullable=False),
     Column("attempt", Text, nullable=False),
     # Bytes: what providers say may hold characters that PostgreSQL refuses in a text.
-    Column("body", LargeBinary, nullable=False),
+    Column("body", SealedBytes, nullable=False),
     _at(),
     _removed(),
     UniqueConstraint("conversation", "attempt"),
@@ -134,7 +136,7 @@ captures = Table(
     Column("bytes", BigInteger, nullable=False),
     Column("status", Text, nullable=False),
     # The body of the request as it left; empty once it is redacted or has expired.
-    Column("body", LargeBinary, nullable=False),
+    Column("body", SealedBytes, nullable=False),
     _at(),
     # Not (conversation, attempt) alone: a run that was reset sends other requests under the same ids.
     UniqueConstraint("conversation", "attempt", "digest"),

@@ -11,9 +11,10 @@ from typing import Any, Self
 from sqlalchemy import Row, Select, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from encryption import CLEAR, Keys
 from ledger.conversation import Conversation, Link, digest
 from ledger.model import Frozen
-from store import captures, journals, messages, removing, schema, uploads
+from store import captures, journals, messages, rekeying, removing, schema, uploads
 from store.access import patient, reading, writing
 from store.captures import Capture
 from store.chain import Message, bodies, place_after, place_of_result
@@ -57,13 +58,13 @@ class Store:
         self._engine = engine
 
     @classmethod
-    async def open(cls, url: str, *, patience_s: float = 0) -> Self:
+    async def open(cls, url: str, *, patience_s: float = 0, keys: Keys = CLEAR) -> Self:
         """Open the store at `sqlite:///PATH` or `postgresql://…`, making it if it is not there.
 
         Raises `StoreUnavailable`, whose text is one line for a person. An open store that does not work is tried again
-        for `patience_s` seconds, then raises `StoreTroubled`.
+        for `patience_s` seconds, then raises `StoreTroubled`. With keys what is written is encrypted.
         """
-        return cls(patient(await open_engine(url), patience_s))
+        return cls(patient(await open_engine(url, keys), patience_s))
 
     async def close(self) -> None:
         await self._engine.dispose()
@@ -224,6 +225,14 @@ class Store:
     async def scrub(self) -> bool:
         """Bring what was removed out of the database's files too; False: others read there, try again later."""
         return await removing.scrub(self._engine)
+
+    async def keys_in_use(self) -> dict[str, int]:
+        """How many rows of content are encrypted under which key, by its name; "" those in clear."""
+        return await reading(self._engine, rekeying.tally)
+
+    async def rekey(self) -> int:
+        """Encrypt all content with the newest key, what is in clear too; returns the number of rows written again."""
+        return await rekeying.rekey(self._engine)
 
     async def find_upload(self, provider: str, digest: str) -> Upload | None:
         """Under which id a provider holds the content of this digest, if it was uploaded and not forgotten since."""

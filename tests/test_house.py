@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("activities", "commands", "inbox", "ledger", "simulator", "store", "workflows")
+PACKAGES = ("activities", "commands", "encryption", "inbox", "ledger", "simulator", "store", "workflows")
 TOP = ("cli", "logs", "settings", "worker")
 
 SOURCES = sorted(

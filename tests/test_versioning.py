@@ -15,6 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.deployment import Deployment
 from commands import worker_checks
+from encryption import CLEAR
 from settings import Settings, SettingsError, load_settings
 from simulator import Raw, Script, Simulator, Text, ToolCall, ToolCalls
 from tests.faults.conftest import eventually
@@ -78,7 +79,7 @@ async def test_a_versioned_worker_runs_a_run_with_a_workspace_once_its_release_i
 async def test_a_pinned_run_ends_on_the_release_it_began_with_and_any_other_moves_to_the_new_one(
     tmp_path, client, temporal_server, behavior, decided
 ):
-    other = await connect({"target_host": temporal_server})  # one client serves one worker of a task queue
+    other = await connect({"target_host": temporal_server}, CLEAR)  # one client serves one worker of a task queue
     held = Text(text="Hello.", held_until="told")
     async with Simulator(Script(models={"m": (held,)})) as sim:
         settings = settings_at(tmp_path, sim.url)

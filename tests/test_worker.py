@@ -19,6 +19,7 @@ from temporalio.client import Client, WorkflowFailureError
 from activities import loop_watch
 from activities.contract import WORKFLOW
 from commands.server import free_port
+from encryption import CLEAR
 from settings import Settings, load_settings
 from simulator import Raw, Script, Simulator, Text, ToolCall, ToolCalls
 from worker import CannotRun, connect, main, run_worker
@@ -55,7 +56,7 @@ def test_without_a_server_it_says_where_it_looked_and_what_to_do(tmp_path):
 
 async def test_a_namespace_that_is_not_there_is_named(temporal_server):
     with pytest.raises(CannotRun, match="has no namespace 'nowhere'; create it or set TEMPORAL_NAMESPACE"):
-        await connect({"target_host": temporal_server, "namespace": "nowhere"})
+        await connect({"target_host": temporal_server, "namespace": "nowhere"}, CLEAR)
 
 
 def test_a_store_that_cannot_be_opened_is_named(tmp_path, temporal_server):
