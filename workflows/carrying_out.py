@@ -197,6 +197,8 @@ def _lost_trip(error: ActivityError, duration_ms: int) -> Trip:
             return _refused(FailureKind.CANCELLED, "cancelled", duration_ms, unknown=True, usage=_most(told))
         case ApplicationError(type="StoreTroubled", details=told) if not told:  # or it would tell what was sent
             return _refused(FailureKind.NOT_SENT, "activity.StoreTroubled", duration_ms)
+        case ApplicationError(cause=ApplicationError(type="KeyMissing")):  # a worker that could not read its order
+            return _refused(FailureKind.NOT_SENT, "activity.KeyMissing", duration_ms)
         case ApplicationError(type=kind, details=told):
             rule = f"activity.{kind}"[:64]
             return _refused(FailureKind.WORKER_LOST, rule, duration_ms, unknown=True, usage=_most(told))
