@@ -3,10 +3,6 @@
 Keys that are missing and payloads that are forged (FAULTS 33, 40) are in `tests/workflows/test_keys.py`.
 """
 
-import asyncio
-import os
-import sys
-from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,8 +16,12 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Replayer, Worker
 
+from commands.connect import Where
+from commands.opening import Setup
+from commands.outputs import show_output
+from commands.reading import print_transcript, show_journal
 from encryption import CLEAR, Keys, new_key
-from tests.faults.conftest import ROOT, Stage, eventually, staged
+from tests.faults.conftest import Stage, eventually, staged
 from workflows.agent import AgentWorkflow
 from workflows.codec import converter_with
 
@@ -132,27 +132,13 @@ def everywhere(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in (folder / ".endstop").glob("store.db*"))
 
 
-async def printed(act: Stage, *args: str) -> str:
-    """What a command prints, with the keys that are in the environment."""
-    command = (sys.executable, str(ROOT / "cli.py"), *args)
-    process = await asyncio.create_subprocess_exec(*command, cwd=act.folder, env=environ(act), stdout=PIPE, stderr=PIPE)
-    out, err = await process.communicate()
-    assert process.returncode == 0, err.decode()
-    return out.decode()
-
-
-def environ(act: Stage) -> dict[str, str]:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("TEMPORAL_", "ENDSTOP_"))}
-    return clean | {"TEMPORAL_ADDRESS": act.address}
-
-
 OFF = pytest.param(CLEAR, id="off", marks=pytest.mark.full)
 """That the words would be found; a few seconds that only `--full` spends."""
 
 
 @pytest.mark.parametrize("keys", [pytest.param(Keys.parse(KEY), id="on"), OFF])
 async def test_with_the_setting_neither_history_nor_store_nor_log_holds_clear_text(
-    temporal_server, tmp_path, monkeypatch, keys
+    temporal_server, tmp_path, monkeypatch, capsys, keys
 ):
     monkeypatch.setenv("CONTENT_KEYS", KEY)
     shop = Shop()
@@ -160,20 +146,26 @@ async def test_with_the_setting_neither_history_nor_store_nor_log_holds_clear_te
         run = await say_everything(act)
         history = await history_of(temporal_server, run)
         if keys.newest:
-            await it_can_be_read_and_replayed(act, run)
+            await it_can_be_read_and_replayed(act, run, capsys)
         await act.rest()
     assert shop.asked == [CANARY, f"{CANARY} again"]
     stored, log, canary = everywhere(tmp_path), b"".join(act.log), CANARY.encode()
     assert canary not in log
     assert KEY.encode() not in log + history + stored
     assert (canary in history, canary in stored) == (not keys.newest, not keys.newest)
-    assert (b"json/plain" in history) == (not keys.newest)  # so all of it went through the codec
+    assert (b"binary/encrypted" in history) == bool(keys.newest)
 
 
-async def it_can_be_read_and_replayed(act: Stage, run: WorkflowHandle) -> None:
+async def it_can_be_read_and_replayed(act: Stage, run: WorkflowHandle, capsys: pytest.CaptureFixture[str]) -> None:
     replayer = Replayer(workflows=[AgentWorkflow], data_converter=act.client.data_converter)
     await replayer.replay_workflow(await run.fetch_history())
-    conversation, output = await asyncio.gather(printed(act, "transcript", run.id), printed(act, "output", run.id))
+    setup = Setup(where=Where(address=act.address), settings=act.folder / "endstop.toml")
+    await print_transcript(setup, run.id, None, redact=False, force=False)
+    conversation = capsys.readouterr().out
+    await show_output(setup, run.id, None)
+    output = capsys.readouterr().out
+    await show_journal(setup, run.id, 0, with_details=True)
     for word in ("is the task", "replies", "guides", "is refunded already", "first", "second"):
         assert f"{CANARY} {word}" in conversation
     assert CANARY in output
+    assert f"no key {CANARY}" in capsys.readouterr().out
