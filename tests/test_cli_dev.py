@@ -1,6 +1,7 @@
 """`endstop dev`: what it starts, what it leaves alone, and that stopping it stops all of it."""
 
 import asyncio
+import base64
 import os
 import signal
 import socket
@@ -8,15 +9,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 from click.testing import CliRunner
+from google.protobuf.json_format import MessageToDict
+from temporalio.api.common.v1 import Payloads
 from temporalio.client import Client
 
 import cli
 from commands import connect
 from commands.dev import has_keys, said_by, with_simulator
 from commands.server import free_port, taken
+from encryption import new_key
 from settings import load_settings
+from workflows.codec import converter_with
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.timeout(600)
@@ -38,10 +44,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(folder: Path) -> None:
+def shown(ui_port: int) -> str:
+    """What the Web UI shows of an encrypted payload, by the codec that its server tells it of."""
+    endpoint = httpx2.get(f"http://127.0.0.1:{ui_port}/api/v1/settings").json()["Codec"]["Endpoint"]
+    (payload,) = asyncio.run(converter_with(load_settings().keys).encode(["shown"]))
+    headers = {"origin": f"http://localhost:{ui_port}", "x-namespace": "default"}
+    sent = MessageToDict(Payloads(payloads=[payload]))
+    (decoded,) = httpx2.post(f"{endpoint}/decode", json=sent, headers=headers).json()["payloads"]
+    return base64.b64decode(decoded["data"]).decode()
+
+
+def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEV_KEYS", new_key())
     (folder / "script.toml").write_text(SCRIPT)
     (folder / "agent.toml").write_text('models = ["openai:any"]')
-    (folder / "endstop.toml").write_text('[worker]\ndeployment = "d"\nbuild_id = "nobody makes it the current one"\n')
+    (folder / "endstop.toml").write_text(
+        '[worker]\ndeployment = "d"\nbuild_id = "nobody makes it the current one"\n'
+        '[encryption]\nkeys_env = "DEV_KEYS"\n'
+    )
     port, ui_port = free_port(), free_port()
     address = ("--address", f"127.0.0.1:{port}")
     command = [
@@ -58,10 +80,12 @@ def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(folder
         assert dev.stdout
         told = [dev.stdout.readline() for _ in range(4)]
         ran = CliRunner().invoke(cli.main, ["start", "agent.toml", "--task", "hello", "--watch", *address])
+        decoded = shown(ui_port)
         dev.send_signal(signal.SIGINT)
         assert dev.wait() == 0
     assert ran.exit_code == 0, ran.stderr
     assert "t1.c1.a1 openai:any answered" in ran.stdout
+    assert decoded == '"shown"'
     assert [f"127.0.0.1:{port}" in told[0], f"127.0.0.1:{ui_port}" in told[0]] == [True, True]
     assert "no key is used, nothing is paid" in told[1]
     assert "script.toml, as it is now; a model that it does not name answers one canned sentence" in told[2]

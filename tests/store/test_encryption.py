@@ -1,10 +1,14 @@
 """A store with keys holds no clear text, gives back what it was given, and goes on when its keys change."""
 
+from functools import partial
+
 import pytest
 
 from encryption import Keys, new_key
 from ledger.conversation import Conversation, digest
-from store import ContentMissing, ConversationBroken, Store, StoreTroubled
+from store import ContentMissing, ConversationBroken, Store, StoreTroubled, rekeying
+from store.access import reading, writing
+from store.schema import captures
 from store.sealed import MARK
 
 CANARY = "CANARY-71ad"
@@ -149,6 +153,20 @@ async def test_a_rotation_brings_nothing_back_that_was_removed(opened):
     assert await between.captured_body("run-1", "1.1.1") is None
     assert await between.get_details("run-1") == {}
     assert {message.body for message in await between.read_kept(whole)} == {b""}
+
+
+async def test_a_removal_that_comes_while_a_row_is_encrypted_again_wins(opened):
+    before, between = await opened(OLD), await opened(NEW, OLD)
+    await before.keep_request("run-1", "1.1.1", CANARY.encode())
+    body, newest = captures.c.body, Keys.parse(NEW).newest
+    read = await reading(between._engine, partial(rekeying._stale, column=body, newest=newest, after=None))
+    assert len(read) == 1
+    await before.redact("run-1", None, by="ann")
+
+    done = await writing(between._engine, partial(rekeying._write_again, column=body, rows=read))
+
+    assert done == 0
+    assert await between.keys_in_use() == {}
 
 
 async def test_what_is_removed_has_the_length_that_people_know(opened):
