@@ -11,7 +11,11 @@ from settings import SettingsError, load_settings
 KEY, OTHER = new_key(), new_key()
 
 
-@pytest.mark.parametrize("written", [f"{KEY},{OTHER}", f" {KEY}\n{OTHER} ", f"{KEY}, {OTHER},", f"{KEY} {OTHER} {KEY}"])
+@pytest.mark.parametrize(
+    "written",
+    [f"{KEY},{OTHER}", f" {KEY}\n{OTHER} ", f"{KEY}, {OTHER},", f"{KEY} {OTHER} {KEY}"],
+    ids=["comma", "lines", "both", "twice"],
+)
 def test_keys_stand_newest_first_between_commas_or_blanks(written):
     keys = Keys.parse(written)
 
