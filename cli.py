@@ -5,15 +5,12 @@ Exit codes: 0 done, 1 refused or failed, 2 not usable as typed. Errors are one l
 stdout in JSON that stays as it is from release to release.
 """
 
-import os
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, VERSION_FLAG, run_to_end, setup_flags
+from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, VERSION_FLAG, run_process, run_to_end, setup_flags
 from commands.opening import Setup
 from commands.refusals import OneLineGroup
 
@@ -290,15 +287,8 @@ def tell(*, setup: Setup, run: str, directive: str, value: str | None, reason: s
 
 
 def run() -> NoReturn:
-    """The command's process. It ends without finalizing the interpreter: threads of Temporal's abort or hang that."""
-    try:
-        main()
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
-    with suppress(BrokenPipeError):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(code)
+    """The command's process."""
+    run_process(main)
 
 
 if __name__ == "__main__":

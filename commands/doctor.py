@@ -19,6 +19,7 @@ from commands.opening import Setup, settings_from
 from commands.refusals import BadInput
 from commands.tables import plain_line, print_json
 from commands.words import counted
+from encryption import CLEAR
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -102,7 +103,7 @@ async def _of_temporal(setup: Setup, settings: "Settings | None") -> AsyncIterat
     clients: list[Client] = []
 
     async def reach() -> list[Finding]:
-        clients.append(await connect(setup.where))
+        clients.append(await connect(setup.where, settings.keys if settings else CLEAR))
         return [fine("Temporal", f"a server answers at {connection(setup.where)['target_host']}")]
 
     for found in await made("Temporal", reach):

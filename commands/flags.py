@@ -1,12 +1,15 @@
 """What the commands have in common on the command line: their shared flags, and how their coroutines are run."""
 
 import asyncio
+import os
 import signal
+import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -55,6 +58,18 @@ def run_to_end(action: Coroutine[Any, Any, int | None], *, goes_on: str = "stopp
         return asyncio.run(_until_told(action)) or 0
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise Refused(goes_on) from None
+
+
+def run_process(main: Callable[[], object]) -> NoReturn:
+    """A command to the end of its process, whose interpreter is not finalized: Temporal's threads abort or hang that."""
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 async def _until_told(action: Coroutine[Any, Any, int | None]) -> int | None:

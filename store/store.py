@@ -187,7 +187,7 @@ class Store:
         """Every detail of a run by its attempt's id, oldest first; none that was removed."""
         wanted = select(details.c.attempt, details.c.body).where(details.c.conversation == conversation_id)
         rows = await self._select(wanted.where(details.c.removed.is_(None)).order_by(details.c.number))
-        return {row.attempt: row.body.decode() for row in rows}
+        return {row.attempt: row.body.decode(errors="replace") for row in rows}
 
     async def keep_request(self, conversation_id: str, attempt: str, body: bytes) -> None:
         """Keep the body of a request as it left."""
