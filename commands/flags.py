@@ -61,7 +61,7 @@ def run_to_end(action: Coroutine[Any, Any, int | None], *, goes_on: str = "stopp
 
 
 def run_process(main: Callable[[], object]) -> NoReturn:
-    """A command to the end of its process, whose interpreter is not finalized: Temporal's threads abort or hang that."""
+    """A command to its process's end. The interpreter is not finalized: Temporal's threads abort or hang that."""
     try:
         main()
     except SystemExit as end:
