@@ -66,10 +66,8 @@ class Turn(Frozen):
     """Targets that this turn's request does not fit."""
     left: tuple[Target, ...] = ()
     """Targets left since the turn's last durable wait: a failover never comes back to one, so no ring can form."""
-    made_room: Target | None = None
-    """The target that the conversation was compacted for last in this turn: never twice for one call."""
     refused_size: bool = False
-    """It was compacted because a provider refused its size: once a turn."""
+    """The conversation was compacted because a provider refused its size: once a turn."""
     bounds: dict[str, Usage] = Field(default_factory=dict)
     """What was charged for the turn's attempts of unknown outcome, by their ids, the newest `MAX_BOUNDS`."""
 

@@ -109,7 +109,7 @@ def begin_call(
 ) -> Step:
     """A new call: attempt 1, no backoff, a fresh retry budget (A2). A change of target is a FailoverRecord.
 
-    Where the conversation fills the target's window, room is made first: once for this call, between tool rounds.
+    Where the conversation fills the target's window, room is made first, between tool rounds; `is_full` is then over.
     """
     if ledger.target is not None and ledger.target != target:
         reason = reason or ledger.move or _direction(ledger, target, moment)
@@ -117,8 +117,7 @@ def begin_call(
         totals = ledger.totals.model_copy(update={"failovers": ledger.totals.failovers + 1})
         ledger = ledger.having(totals=totals)
     ledger = ledger.having(target=target, move="")
-    waits = ledger.aside is None and ledger.turn.made_room != target
-    if waits and is_full(ledger.context, moment.window(target), moment.context):
+    if ledger.aside is None and is_full(ledger.context, moment.window(target), moment.context):
         return make_room(ledger, target, records, moment)
     calls = ledger.turn.calls + 1
     call = Call(number=calls, target=target)
@@ -145,15 +144,12 @@ def make_room(
         verbatim=verbatim_share(context, window, policy, refused=refused),
         failure=failure,
     )
-    marks = {"made_room": target, "refused_size": ledger.turn.refused_size or refused}
-    ledger = ledger.having(turn=ledger.turn.model_copy(update=marks), compactions=ledger.compactions + 1)
+    turn = ledger.turn.model_copy(update={"refused_size": ledger.turn.refused_size or refused})
+    ledger = ledger.having(turn=turn, compactions=ledger.compactions + 1)
     if not summarise:
         return settle(ledger, order, records, moment)
     fit = fitting_share(context, window, policy, refused=refused)
-    apart = ledger.turn.model_copy(update={"call": None, "tried": (), "excluded": (), "left": ()})
-    return begin_call(
-        ledger.having(turn=apart, aside=Aside(turn=ledger.turn, order=order, fit=fit)), target, records, moment
-    )
+    return begin_call(ledger.having(aside=Aside(turn=turn, order=order, fit=fit)), target, records, moment)
 
 
 def send(

@@ -71,6 +71,14 @@ async def test_a_summary_that_was_paid_for_is_found_and_not_paid_for_again(tmp_p
         assert len(at.sim.requests) == 3
 
 
+async def test_a_summary_of_another_part_is_another_one(tmp_path):
+    async with bench(tmp_path, "openai-chat", CALLS, CALLS, Text(text="of the old part"), Text(text="of less")) as at:
+        here = await talked(at)
+        await at.ask("3.1.1", conversation=here, summarise=ALL)
+        less = await at.ask("3.1.2", conversation=here, summarise=ALL.model_copy(update={"verbatim": 1}))
+        assert not less.trip.outcome.recovered
+
+
 async def test_an_answer_that_calls_tools_is_no_summary(tmp_path):
     async with bench(tmp_path, "openai-chat", CALLS, CALLS, CALLS) as at:
         trip = await at.trip("3.1.1", conversation=await talked(at), summarise=ALL)

@@ -23,6 +23,7 @@ from activities.spec import InvalidSpec, read_agent
 from activities.workspace import Workspaces
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
+from ledger.policy import ContextPolicy
 from store import Store
 
 MARKER = "MARKER-5f3c9a"
@@ -173,6 +174,17 @@ async def test_the_policy_is_written_out_so_that_new_defaults_leave_a_run_alone(
 
 async def test_only_context_windows_of_the_agents_own_targets_are_carried(prepare):
     assert (await prepare(AGENT)).plan.context_tokens == {"openai:gpt-5": 400_000}
+
+
+async def test_a_window_that_the_operator_does_not_name_is_the_price_lists(prepare):
+    models = ["openai:gpt-4o", "openai:no-such-model", "local:gpt-4o"]
+    assert (await prepare(AGENT | {"models": models})).plan.context_tokens == {"openai:gpt-4o": 128_000}
+
+
+@pytest.mark.parametrize("full", [None, "keep"])
+async def test_what_becomes_of_a_full_conversation_is_written_out(prepare, full):
+    prepared = await prepare(AGENT | ({"policy": {"context": {"full": full}}} if full else {}))
+    assert prepared.plan.policy.context == ContextPolicy(full=full or "drop_tool_results")
 
 
 STAGE = "agent: stage main: "

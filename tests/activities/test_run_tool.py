@@ -16,7 +16,7 @@ from activities.tool_calls import MAX_RESULT
 from activities.tool_declaration import Handling
 from activities.workspace import Workspaces
 from ledger.agent import AgentSpec
-from ledger.conversation import Conversation
+from ledger.conversation import Conversation, Link
 from ledger.outcomes import ToolRequest
 from store import Store
 
@@ -76,7 +76,7 @@ async def said(store, done):
 
 async def test_the_result_of_a_call_is_the_next_message(store, folder, answered, run):
     done = await run(await answered(("read_file", '{"path": "app.py"}')), 0, "read_file")
-    assert done.outcome.status == "ok"
+    assert (done.outcome.status, done.outcome.bytes) == ("ok", len("x = 1\n"))
     assert done.conversation.length == 3
     assert await said(store, done) == ("x = 1\n", False)
 
@@ -87,6 +87,23 @@ async def test_results_that_come_in_any_order_stand_in_the_order_of_the_calls(st
     await run(answer, 0, "read_file")
     texts = [result_of(body)[0] for body in (await store.read(last.conversation))[2:]]
     assert texts == ["x = 1\n", "wrote 1 bytes to b"]
+
+
+async def test_calls_at_the_same_place_of_two_branches_have_keys_of_their_own(store, folder, answered, run):
+    keys: list[str] = []
+
+    async def noted(asked: Asked) -> ToolResult:
+        keys.append(asked.key)
+        return ToolResult(text="x" * 600)
+
+    tools = {"read_file": Tool(declaration=TOOLS["read_file"].declaration, run=noted)}
+    answer = await answered(("read_file", "{}"))
+    done = await run(answer, 0, "read_file", tools)
+    task, *rest = await store.read_kept(answer)
+    branch = await store.branch(done.conversation, [Link(task.key, task.body), *(Link(m.key, m.body) for m in rest)])
+    await run(branch, 0, "read_file", tools)
+    assert branch.length == answer.length
+    assert len(set(keys)) == 2
 
 
 async def test_a_call_whose_result_is_stored_is_not_carried_out_again(store, folder, answered, run):

@@ -124,6 +124,12 @@ def test_thoughts_go_back_to_their_model_only_where_nothing_before_them_changed(
     assert thoughts == [True, True, False, False]
 
 
+def test_a_thought_behind_a_summary_is_nobodys():
+    shorter = summarised(conversation([([10], False), ([10], False)]), 0, "short")
+    told = adapted([parse(one.body) for one in shorter.kept], "anthropic-messages", "me")
+    assert not any(isinstance(part, ThinkingPart) for message in told for part in message.parts)
+
+
 def test_a_dropped_result_says_how_much_is_gone_and_where_it_is():
     messages = conversation([([LEAST, 5], False), ([1], False)])
     (whole, failed) = (result_of(messages[2].body)[0], result_of(messages[3].body))

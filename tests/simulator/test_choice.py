@@ -55,6 +55,18 @@ async def test_replies_are_sent_in_order_and_the_repeating_one_for_ever(simulate
     assert [record.number for record in sim.requests] == [1, 2, 3, 4]
 
 
+async def test_a_request_beyond_a_models_window_is_refused_in_the_vendors_words(simulate, ask_openai, ask_anthropic):
+    windows = {"m": 50}
+    sim = await simulate(script=Script(windows=windows, models={"m": (Text(text="one"), Text(text="two"))}))
+    assert said(await ask_openai(sim)) == "one"
+    with pytest.raises(openai.BadRequestError) as at_openai:
+        await ask_openai(sim, messages=[user("x" * 200)])
+    with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+        await ask_anthropic(sim, messages=[user("x" * 200)])
+    assert at_openai.value.code == "context_length_exceeded"
+    assert said(await ask_openai(sim)) == "two"
+
+
 async def test_past_its_end_a_script_says_which_model_lane_and_number(simulate, ask_openai, ask_anthropic, caplog):
     sim = await simulate(Text(text="one"))
     await ask_openai(sim)
