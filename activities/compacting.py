@@ -7,11 +7,13 @@ here: what is dropped (`shortening`), or when (the ledger).
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
+from pydantic import JsonValue
 from temporalio import activity
 
 from activities.agents import Agents
 from activities.catalog import READ_OUTPUT
 from activities.contract_compacting import COMPACT, CompactConversation
+from activities.heartbeat import heartbeats
 from activities.messages import text_of
 from activities.shortening import Shortened, summarised, without_results
 from activities.stored import Contents
@@ -41,6 +43,10 @@ class Compactor:
     @activity.defn(name=COMPACT)
     async def compact(self, asked: CompactConversation) -> dict[str, Any]:
         """Return a `CompactDone`. What frees nothing is not done."""
+        async with heartbeats(lambda: {"phase": "compacting"}):
+            return await self._compacted(asked)
+
+    async def _compacted(self, asked: CompactConversation) -> dict[str, JsonValue]:
         agent = await self._agents.get(asked.agent_ref)
         readable = READ_OUTPUT in agent.stages[asked.stage].tools
         messages = [Link(one.key, one.body, one.attempt) for one in await self._store.read_kept(asked.conversation)]

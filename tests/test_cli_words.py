@@ -16,6 +16,7 @@ from ledger.conversation import Conversation
 from ledger.interventions import ACCEPTS, ApprovalNeeded, BudgetSpent, Open, SpendLimit, WorkspaceLost
 from ledger.journal import (
     AnswerRecord,
+    CompactionRecord,
     Entry,
     GateRecord,
     InterventionRecord,
@@ -136,6 +137,45 @@ def test_an_attempt_that_may_have_been_paid_says_so() -> None:
 def test_each_record_is_one_line_that_says_what_was_decided(record: JournalRecord, words: str) -> None:
     assert words in line(record)
     assert "\n" not in line(record)
+
+
+COMPACTED = CompactionRecord(
+    at=1,
+    id="compact-2",
+    reason="full",
+    how="drop_tool_results",
+    target="openai:gpt-5",
+    window=8_000,
+    before="40/0123456789ab",
+    after="40/ba9876543210",
+    tokens_before=6_500,
+    tokens_after=3_000,
+    bytes_before=26_000,
+    bytes_after=12_000,
+    dropped=7,
+)
+SIZES = "about 6,500 tokens to 3,000, 40 messages to 40 (01234567 to ba987654)"
+SUMMED_UP = {"how": "summarise", "replaced": 21, "attempt_id": "9.2.1", "reason": "too_large"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, f"because its window was full: 7 old tool results dropped; {SIZES}"),
+        ({"fallback": True}, f"7 old tool results dropped, as nobody could summarise it; {SIZES}"),
+        (SUMMED_UP, f"because the request was refused for its size: 21 messages summarised by t9.c2.a1; {SIZES}"),
+        ({"after": COMPACTED.before}, "could not be compacted for openai:gpt-5: nothing old is left to drop"),
+    ],
+    ids=["dropped", "without a summary", "summarised", "nothing to drop"],
+)
+def test_a_compaction_says_why_it_was_made_and_what_of(changed: dict[str, Any], words: str) -> None:
+    told = line(COMPACTED.model_copy(update=changed))
+    assert told.startswith("compact-2: the conversation ")
+    assert told.endswith(words)
+
+
+def test_an_attempt_that_asked_for_a_summary_says_so() -> None:
+    assert ":claude, for a summary, answered in" in line(attempt(1, purpose="summary"))
 
 
 def test_a_record_of_a_later_release_is_told_as_set_aside_and_hides_no_other() -> None:

@@ -59,6 +59,12 @@ def failover(reason: str, at: int = NOW) -> Record:
     return {"type": "failover", "stage": "main", "iteration": 1, "at": at, "kind": "", "reason": reason, **moved}
 
 
+def compaction(number: int, how: str = "drop_tool_results", after: str = "3/b", at: int = NOW) -> Record:
+    made = {"id": f"compact-{number}", "reason": "full", "how": how, "target": ":".join(FIRST)}
+    sizes = {"tokens_before": 9, "tokens_after": 4, "bytes_before": 90, "bytes_after": 40}
+    return {"type": "compaction", "at": at, "before": "9/a", "after": after, **made, **sizes}
+
+
 def asked(number: int, label: str, at: int = NOW) -> Record:
     return {"type": "intervention", "at": at, "id": f"int-{number}", "digest": "d", "label": label, "facts": {}}
 
@@ -158,6 +164,12 @@ def test_charges_are_counted_by_gate(stats):
     journal = [gate(1, "failing"), gate(2, "failing", charged=True), gate(3, "passed")]
     found = numbers(stats, {"a-1": journal, "a-2": journal})
     assert found["gates"] == [{"gate": "tests", "rounds": 6, "failing": 4, "charges": 2}]
+
+
+def test_compactions_are_counted_by_how_where_anything_was_freed(stats):
+    journal = [compaction(1), compaction(2, after="9/a"), compaction(3, how="summarise")]
+    assert numbers(stats, {"a-1": journal})["compactions"] == {"drop_tool_results": 1, "summarise": 1}
+    assert re.search(r"CONVERSATIONS COMPACTED BY +TIMES\n", stats({}).stdout)
 
 
 def test_an_unknown_price_is_counted_and_is_not_nothing(stats):

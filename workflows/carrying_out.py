@@ -161,6 +161,7 @@ async def compact(
         activity_id=decision_id(decision.id, decision.how, str(decision.target), conversation.place),
         result_type=dict,
         start_to_close_timeout=COMPACT_LIMIT,
+        heartbeat_timeout=HEARTBEAT_TIMEOUT,
         summary=f"{prepared.plan.stages[stage].name} · {decision.id} · {decision.how} for {decision.target}",
     )
     done = CompactDone.read(raw, conversation)

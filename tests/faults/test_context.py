@@ -2,7 +2,10 @@
 
 import json
 import re
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +41,12 @@ context_tokens = {WINDOW}
 context_tokens = {WINDOW}
 thinking = "low"
 """
+ENDLESS = """
+CREATE TRIGGER endless AFTER INSERT ON messages WHEN NEW.key LIKE 'compacted:%' BEGIN
+SELECT (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1e12) SELECT max(x) FROM n);
+END
+"""
+"""The first message of a compacted conversation is written, and the transaction goes on for ever."""
 SUMMARY = {"when_contains": "Summarise the conversation", "repeat": True}
 
 
@@ -124,6 +133,44 @@ async def test_people_read_all_of_it_across_compactions_until_it_is_redacted(act
     files = b"".join(path.read_bytes() for path in (act.folder / ".endstop").glob("store.db*"))
     assert b"page 1: 1 is written here" in files  # of the other runs
     assert b"page 500: 500 is written here" not in files
+
+
+@pytest.mark.full
+async def test_a_worker_that_dies_in_the_middle_of_a_compaction_leaves_half_of_none(temporal_server, tmp_path):
+    client = await Client.connect(temporal_server, data_converter=data_converter)
+    (tmp_path / "book.py").write_text(BOOK)
+    path = tmp_path / ".endstop" / "store.db"
+    async with staged(client, temporal_server, tmp_path, {}, SETTINGS) as act:
+        with closing(sqlite3.connect(path)) as database:
+            database.execute(ENDLESS)
+        run = await reading(act, "openai:known")
+
+        async def writing() -> bool:
+            doing = (await run.query("ledger"))["doing"] or {}
+            return doing.get("do") == "compact" and locked(path)
+
+        await eventually(writing)
+        await act.kill()
+        with closing(sqlite3.connect(path)) as database:
+            assert database.execute("SELECT count(*) FROM messages WHERE key LIKE 'compacted:%'").fetchone() == (0,)
+            database.execute("DROP TRIGGER endless")
+        await act.work()
+        assert (await run.result())["status"] == "completed"
+        await invariants_hold(act, run)
+        done = await compactions(run)
+        with closing(sqlite3.connect(path)) as database:
+            begun = database.execute("SELECT count(*) FROM messages WHERE key LIKE 'compacted:%'").fetchone()
+        assert begun == (len(done),)
+
+
+def locked(path: Path) -> bool:
+    """Whether somebody writes to the store."""
+    with closing(sqlite3.connect(path, timeout=0)) as database:
+        try:
+            database.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        return False
 
 
 async def test_a_window_that_nobody_knows_is_found_out_by_a_refusal(act):
