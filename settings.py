@@ -38,7 +38,7 @@ CONFIG_FILE: Final = "endstop.toml"
 DEFAULT_STORE: Final = "sqlite:///.endstop/store.db"
 MAX_FILE_BYTES: Final = 2**20
 
-_SQLITE: Final = re.compile(r"(?P<scheme>sqlite(\+aiosqlite)?:///)(?P<path>[^?]+)(?P<query>\?.*)?")
+_SQLITE: Final = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<path>[^?]+)(?P<query>\?.*)?")
 
 
 class SettingsError(Exception):

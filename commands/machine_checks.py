@@ -5,6 +5,7 @@ Each check looks as the worker does when it starts, and changes nothing. Not her
 addresses (`endpoint_checks`).
 """
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ async def store(settings: "Settings") -> list[Finding]:
     from store import StoreUnavailable, look_at
 
     try:
-        looked = await look_at(settings.store_url)
+        looked = await asyncio.to_thread(look_at, settings.store_url)
     except StoreUnavailable as error:
         return [wrong("store", str(error))]
     kind = "SQLite, for the workers of this machine only" if looked.file else "PostgreSQL"

@@ -3,8 +3,7 @@
 What is kept is found by run and attempt. Not here: how a body goes again (`removing`), or whether one may be kept.
 """
 
-from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, select
 
 from ledger.conversation import digest
 from ledger.model import Frozen
@@ -23,28 +22,28 @@ class Capture(Frozen):
     """Unix seconds."""
 
 
-async def keep(connection: AsyncConnection, conversation: str, attempt: str, body: bytes) -> None:
+def keep(connection: Connection, conversation: str, attempt: str, body: bytes) -> None:
     """Keep a body. One that was removed meanwhile stays removed: nothing comes back (A18)."""
     row = {"conversation": conversation, "attempt": attempt, "digest": digest(body), "bytes": len(body), "body": body}
     row["status"] = CaptureStatus.RETAINED
-    await connection.execute(insert_absent(connection, captures).values(row))
+    connection.execute(insert_absent(connection, captures).values(row))
 
 
-async def listed(connection: AsyncConnection, conversation: str) -> list[Capture]:
+def listed(connection: Connection, conversation: str) -> list[Capture]:
     """All of a run, oldest first."""
     columns = (captures.c[name] for name in Capture.model_fields)
-    rows = await connection.execute(
+    rows = connection.execute(
         select(*columns).where(captures.c.conversation == conversation).order_by(captures.c.number)
     )
     return [Capture.model_validate(row) for row in rows.mappings()]
 
 
-async def body_of(connection: AsyncConnection, conversation: str, attempt: str) -> bytes | None:
+def body_of(connection: Connection, conversation: str, attempt: str) -> bytes | None:
     """The newest body of an attempt that is still here."""
     wanted = select(captures.c.body).where(
         captures.c.conversation == conversation,
         captures.c.attempt == attempt,
         captures.c.status == CaptureStatus.RETAINED,
     )
-    body: bytes | None = (await connection.execute(wanted.order_by(captures.c.number.desc()).limit(1))).scalar()
+    body: bytes | None = connection.execute(wanted.order_by(captures.c.number.desc()).limit(1)).scalar()
     return body

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from sqlalchemy import func, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, func, select, tuple_
 
 from ledger.conversation import digest
 from ledger.model import Frozen
@@ -28,31 +27,29 @@ class Written(Frozen):
     entry: dict[str, Any]
 
 
-async def write(
-    connection: AsyncConnection, conversation: str, entries: Iterable[tuple[int, Mapping[str, Any]]]
-) -> None:
+def write(connection: Connection, conversation: str, entries: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
     """Insert what is not there yet. The same entry under the same number is one entry, however often it comes."""
     rows = [_row(conversation, seq, entry) for seq, entry in entries]
     if rows:
-        await connection.execute(insert_absent(connection, journal), rows)
+        connection.execute(insert_absent(connection, journal), rows)
 
 
-async def read(connection: AsyncConnection, conversation: str, after: int, limit: int | None) -> list[dict[str, Any]]:
+def read(connection: Connection, conversation: str, after: int, limit: int | None) -> list[dict[str, Any]]:
     """The first `limit` entries whose seq is above `after`, in order, each with its `seq`.
 
     A run that was reset writes other entries under numbers that are taken. The newest entry of a number counts, and
     entries that follow it in number but were written before it belong to the branch that was left: they stay in the
     table and are not read here.
     """
-    floors = await _floors(connection, conversation)
+    floors = _floors(connection, conversation)
     wanted = select(journal.c.seq, journal.c.number, journal.c.entry)
     wanted = wanted.where(journal.c.conversation == conversation, journal.c.seq > after)
-    rows = await connection.execute(wanted.order_by(journal.c.seq, journal.c.number).limit(None if floors else limit))
+    rows = connection.execute(wanted.order_by(journal.c.seq, journal.c.number).limit(None if floors else limit))
     current = ((row.seq, row.entry) for row in rows if row.number >= _floor(floors, row.seq))
     return [{**json.loads(entry), "seq": seq} for seq, entry in islice(current, limit)]
 
 
-async def since(connection: AsyncConnection, at: int, agent: str | None, last: Written | None) -> list[Written]:
+def since(connection: Connection, at: int, agent: str | None, last: Written | None) -> list[Written]:
     """The next entries after `last` that came since a time in unix seconds, of every run or of an agent's runs.
 
     Run by run, and of a run in the order in which they came. What a run wrote before it was reset is among them: that
@@ -64,14 +61,14 @@ async def since(connection: AsyncConnection, at: int, agent: str | None, last: W
         wanted = wanted.where(place > (last.conversation, last.number))
     if agent is not None:
         wanted = wanted.join(runs, runs.c.conversation == journal.c.conversation).where(runs.c.agent == agent)
-    rows = await connection.execute(wanted.order_by(journal.c.conversation, journal.c.number).limit(AT_ONCE))
+    rows = connection.execute(wanted.order_by(journal.c.conversation, journal.c.number).limit(AT_ONCE))
     return [Written(conversation=of, number=number, entry=json.loads(entry)) for of, number, entry in rows]
 
 
-async def _floors(connection: AsyncConnection, conversation: str) -> list[tuple[int, int]]:
+def _floors(connection: Connection, conversation: str) -> list[tuple[int, int]]:
     """Every seq that has several entries, with the number of its newest: where a reset run went another way."""
     several = select(journal.c.seq, func.max(journal.c.number)).where(journal.c.conversation == conversation)
-    rows = await connection.execute(several.group_by(journal.c.seq).having(func.count() > 1))
+    rows = connection.execute(several.group_by(journal.c.seq).having(func.count() > 1))
     return [(seq, number) for seq, number in rows]
 
 

@@ -27,8 +27,8 @@ class Looked(Frozen):
     """The version that this release makes of it."""
 
 
-async def look_at(url: str) -> Looked:
-    """Look. Raises `StoreUnavailable`: it cannot be opened, or not be written."""
+def look_at(url: str) -> Looked:
+    """Look; it may take its time. Raises `StoreUnavailable`: it cannot be opened, or not be written."""
     target, where = placed(url)
     file = Path(where) if is_sqlite(target) else None
     if file and not file.exists():
@@ -36,14 +36,14 @@ async def look_at(url: str) -> Looked:
     with refusals(target, where):
         engine = engine_of(target)
         try:
-            async with engine.connect() as connection:
-                version = await version_of(connection, where)
-                await connection.rollback()
+            with engine.connect() as connection:
+                version = version_of(connection, where)
+                connection.rollback()
                 if file:
-                    await connection.exec_driver_sql("BEGIN IMMEDIATE")  # as a writer does
-                elif (await connection.execute(text("SHOW transaction_read_only"))).scalar_one() == "on":
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")  # as a writer does
+                elif connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
                     raise StoreUnavailable(where, "it is read-only", "name the server that takes writes in [store] url")
-                await connection.rollback()
+                connection.rollback()
         finally:
-            await engine.dispose()
+            engine.dispose()
     return Looked(where=where, file=file, version=version)

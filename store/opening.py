@@ -1,24 +1,25 @@
 """Opening a store: from its URL to an engine whose tables are there. Every refusal is a `StoreUnavailable`.
 
-The operator's URL names a place, not a driver: the async driver is chosen here. Nothing here runs after opening
+The operator's URL names a place, not a driver: that is chosen here. Nothing here runs after opening
 except what a new SQLite connection is told.
 """
 
+import asyncio
 import errno
 import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import URL, event, insert, inspect, make_url, select, text, update
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select, text, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.schema import CreateColumn
 
 from encryption import CLEAR, Keys
+from store.access import Database
 from store.errors import StoreUnavailable
 from store.schema import SCHEMA, SINCE, metadata, versions
 from store.sealed import encrypt_with
@@ -27,9 +28,13 @@ from store.trouble import words_of
 BUSY_S = 5.0
 """Seconds a statement waits for another writer's lock before it fails and is left to Temporal's retry."""
 
-CONNECTIONS = 2
+FILE_CONNECTIONS = 2
 """Connections of a process to its SQLite file. One writes at a time anyway, and those that meet a lock sleep: with
 SQLAlchemy's fifteen, 50 appends at once took up to 0.7 s instead of 0.1 to 0.3. With one, readers wait for a writer."""
+
+SERVER_CONNECTIONS = 10
+"""Connections of a process to its PostgreSQL server, each with a thread of its own; 90 others may come to a server that
+allows 100, as it does when nobody changed that."""
 
 CONNECTION: Final = {
     "connect_timeout": 5,
@@ -43,8 +48,7 @@ CONNECTION: Final = {
 `tcp_user_timeout`, in milliseconds. A server whose machine is gone without a word is noticed within about ten seconds;
 by the system's own defaults it takes two hours. None: no prepared statements, which a pooler between may not know."""
 
-_PSYCOPG = "postgresql+psycopg"
-_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": _PSYCOPG, "postgres": _PSYCOPG}
+_DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 _PACKAGES = {"psycopg": "'psycopg[binary]'"}
 _RUNS = "check that its server runs and lets this user in, or set [store] url in endstop.toml to another store"
 _EXPECTED = "set [store] url in endstop.toml to sqlite:///FOLDER/store.db or postgresql://USER@HOST/DATABASE"
@@ -52,22 +56,28 @@ _SCHEMA_LOCK = 0x656E_6473_746F_70
 """Key of the advisory lock under which PostgreSQL's tables are made; any number that others do not use."""
 
 
-async def open_engine(url: str, keys: Keys = CLEAR) -> AsyncEngine:
-    """An engine on the store at `url`, whose content is encrypted with the keys.
+async def open_database(url: str, keys: Keys = CLEAR, patience_s: float = 0) -> Database:
+    """The store's database at `url`, whose content is encrypted with the keys, with its tables.
 
-    Tables are made where there are none, under a lock.
+    Work that meets trouble is tried again for `patience_s` seconds.
     """
     target, where = placed(url)
-    with refusals(target, where):
-        async with AsyncExitStack() as undo:
-            if is_sqlite(target):
-                _prepare_file(Path(where))
-            engine = engine_of(target)
-            undo.push_async_callback(engine.dispose)
-            encrypt_with(engine, keys)
-            async with engine.connect() as connection:
-                await _ensure_tables(connection, where)
-            undo.pop_all()
+    engine = await asyncio.to_thread(_opened, target, where, keys)
+    connections = FILE_CONNECTIONS if is_sqlite(target) else SERVER_CONNECTIONS
+    return Database(engine, connections=connections, patience_s=patience_s)
+
+
+def _opened(target: URL, where: str, keys: Keys) -> Engine:
+    """Tables are made where there are none, under a lock."""
+    with refusals(target, where), ExitStack() as undo:
+        if is_sqlite(target):
+            _prepare_file(Path(where))
+        engine = engine_of(target)
+        undo.callback(engine.dispose)
+        encrypt_with(engine, keys)
+        with engine.connect() as connection:
+            _ensure_tables(connection, where)
+        undo.pop_all()
     return engine
 
 
@@ -93,16 +103,17 @@ def refusals(target: URL, where: str) -> Iterator[None]:
 
 
 def _with_driver(url: str) -> URL:
-    """The URL with our driver where it names none. A refused URL is not echoed: it may hold a password."""
+    """The URL with our driver, whichever it names. A refused URL is not echoed: it may hold a password."""
     try:
         target = make_url(url)
     except (ArgumentError, ValueError) as error:
         raise StoreUnavailable("by its URL", "the URL cannot be read", _EXPECTED) from error
-    if target.get_backend_name() not in _DRIVERS:
+    driver = _DRIVERS.get(target.get_backend_name())
+    if driver is None or target.drivername not in (driver, target.get_backend_name()):
         raise StoreUnavailable("by its URL", f"{target.drivername!r} is not a kind of store", _EXPECTED)
     if is_sqlite(target) and (target.database in (None, "", ":memory:") or target.query):
         raise StoreUnavailable("by its URL", "it does not name just a file", _EXPECTED)
-    return target.set(drivername=_DRIVERS.get(target.drivername, target.drivername))
+    return target.set(drivername=driver)
 
 
 def is_sqlite(target: URL) -> bool:
@@ -133,19 +144,25 @@ def _prepare_file(path: Path) -> None:
         Path(new).unlink()
 
 
-def engine_of(target: URL) -> AsyncEngine:
+def engine_of(target: URL) -> Engine:
     """An engine that has not connected yet.
 
     Without `hide_parameters` an SQL error would carry message bodies into logs and histories.
     """
     if not is_sqlite(target):
-        unsaid = {name: value for name, value in CONNECTION.items() if name not in target.query}
-        told = unsaid if target.drivername == _PSYCOPG else {}
-        return create_async_engine(target, hide_parameters=True, pool_pre_ping=True, connect_args=told)
-    engine = create_async_engine(
-        target, hide_parameters=True, connect_args={"timeout": BUSY_S}, pool_size=CONNECTIONS, max_overflow=0
+        told = {name: value for name, value in CONNECTION.items() if name not in target.query}
+        return create_engine(
+            target,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            connect_args=told,
+            pool_size=SERVER_CONNECTIONS,
+            max_overflow=0,
+        )
+    engine = create_engine(
+        target, hide_parameters=True, connect_args={"timeout": BUSY_S}, pool_size=FILE_CONNECTIONS, max_overflow=0
     )
-    event.listen(engine.sync_engine, "connect", _tell_sqlite)
+    event.listen(engine, "connect", _tell_sqlite)
     return engine
 
 
@@ -160,34 +177,34 @@ def _tell_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - th
     cursor.close()
 
 
-async def _ensure_tables(connection: AsyncConnection, where: str) -> None:
+def _ensure_tables(connection: Connection, where: str) -> None:
     """Make the tables where there are none of ours, and add those that an older release did not have."""
-    if await version_of(connection, where) == SCHEMA:
+    if version_of(connection, where) == SCHEMA:
         return
-    await _lock_schema(connection)
-    if (there := await version_of(connection, where)) < SCHEMA:
-        await connection.run_sync(metadata.create_all)
+    _lock_schema(connection)
+    if (there := version_of(connection, where)) < SCHEMA:
+        metadata.create_all(connection)
         if there:
-            await _add_columns(connection, there)
+            _add_columns(connection, there)
         written = update(versions) if there else insert(versions)
-        await connection.execute(written.values(version=SCHEMA))
-    await connection.commit()
+        connection.execute(written.values(version=SCHEMA))
+    connection.commit()
 
 
-async def _add_columns(connection: AsyncConnection, version: int) -> None:
+def _add_columns(connection: Connection, version: int) -> None:
     """Give the tables of an earlier release the columns that they lack; all of those may be empty."""
     for table in metadata.tables.values():
         if table.info.get(SINCE, 1) <= version:
             for column in table.columns:
                 if column.info.get(SINCE, 1) > version:
                     added = CreateColumn(column).compile(dialect=connection.dialect)
-                    await connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {added}"))
+                    connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {added}"))
 
 
-async def version_of(connection: AsyncConnection, where: str) -> int:
+def version_of(connection: Connection, where: str) -> int:
     """The version of our tables; 0: none are there. Those of a later release, and another program's, are refused."""
-    there = set(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
-    version = (await connection.execute(select(versions.c.version))).scalar_one() if versions.name in there else 0
+    there = set(inspect(connection).get_table_names())
+    version = connection.execute(select(versions.c.version)).scalar_one() if versions.name in there else 0
     if version > SCHEMA:
         reason = f"its schema is version {version}, this release reads up to {SCHEMA}"
         raise StoreUnavailable(where, reason, "upgrade endstop, or point [store] url to another store")
@@ -197,10 +214,10 @@ async def version_of(connection: AsyncConnection, where: str) -> int:
     return version
 
 
-async def _lock_schema(connection: AsyncConnection) -> None:
+def _lock_schema(connection: Connection) -> None:
     """Begin a transaction that only one process at a time can be in."""
     if connection.dialect.name == "sqlite":
         # Python's driver begins no transaction before CREATE TABLE by itself.
-        await connection.exec_driver_sql("BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
-        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})

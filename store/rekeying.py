@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import Case, Column, Row, bindparam, func, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy import Case, Column, Connection, Row, bindparam, func, select, update
 
-from store.access import reading, writing
+from store.access import Database
 from store.schema import metadata
 from store.sealed import NOT_A_KEY, SealedBytes, SealedText, as_stored, key_of, newest_key
 
@@ -19,16 +18,16 @@ AT_ONCE: Final = 100
 """Rows of one transaction: they are in memory at once, and other writers wait for it."""
 
 
-async def rekey(engine: AsyncEngine) -> int:
-    """Write all that is not under the engine's newest key again, encrypted with it; returns how many rows that were.
+async def rekey(database: Database) -> int:
+    """Write all that is not under the database's newest key again, encrypted with it; returns how many rows that were.
 
     `StoreTroubled`: the key of some row is not here.
     """
-    newest, done = newest_key(engine), 0
+    newest, done = newest_key(database.engine), 0
     for column in sealed_columns():
         after = None
-        while rows := await reading(engine, partial(_stale, column=column, newest=newest, after=after)):
-            done += await writing(engine, partial(_write_again, column=column, rows=rows))
+        while rows := await database.reading(partial(_stale, column=column, newest=newest, after=after)):
+            done += await database.writing(partial(_write_again, column=column, rows=rows))
             after = rows[-1][0]
     return done
 
@@ -39,20 +38,18 @@ def sealed_columns() -> Iterator[Column[Any]]:
         yield from (column for column in table.columns if isinstance(column.type, SealedBytes | SealedText))
 
 
-async def tally(connection: AsyncConnection) -> dict[str, int]:
+def tally(connection: Connection) -> dict[str, int]:
     """How many rows are encrypted under which key, by its name; "" those in clear."""
     found: Counter[str] = Counter()
     for column in sealed_columns():
         key: Case[Any] = key_of(column)
-        rows = await connection.execute(
-            select(key, func.count()).where(func.length(as_stored(column)) > 0).group_by(key)
-        )
+        rows = connection.execute(select(key, func.count()).where(func.length(as_stored(column)) > 0).group_by(key))
         for name, count in rows:
             found[_written(name)] += count
     return dict(found)
 
 
-async def _stale(connection: AsyncConnection, column: Column[Any], newest: str, after: Any) -> Sequence[Row[Any]]:  # noqa: ANN401 - of whichever type the key has
+def _stale(connection: Connection, column: Column[Any], newest: str, after: Any) -> Sequence[Row[Any]]:  # noqa: ANN401 - of whichever type the key has
     """The next rows that are not under the newest key: (primary key, as stored, as it was put)."""
     (place,) = column.table.primary_key
     wanted = select(place, as_stored(column), column).where(
@@ -60,10 +57,10 @@ async def _stale(connection: AsyncConnection, column: Column[Any], newest: str, 
     )
     if after is not None:
         wanted = wanted.where(place > after)
-    return (await connection.execute(wanted.order_by(place).limit(AT_ONCE))).all()
+    return connection.execute(wanted.order_by(place).limit(AT_ONCE)).all()
 
 
-async def _write_again(connection: AsyncConnection, column: Column[Any], rows: Sequence[Row[Any]]) -> int:
+def _write_again(connection: Connection, column: Column[Any], rows: Sequence[Row[Any]]) -> int:
     """Write rows as `_stale` gave them under the newest key; returns how many were still what they were."""
     (place,) = column.table.primary_key
     same = as_stored(column) == bindparam("was", type_=as_stored(column).type)
@@ -71,7 +68,7 @@ async def _write_again(connection: AsyncConnection, column: Column[Any], rows: S
     done = 0
     for row in rows:
         values = dict(zip(("place", "was", "clear"), row, strict=True))
-        done += (await connection.execute(written, values)).rowcount
+        done += connection.execute(written, values).rowcount
     return done
 
 

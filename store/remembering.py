@@ -7,9 +7,8 @@ it is a prefix of, which the store checks. Bounded in bytes; what was used longe
 from collections import OrderedDict
 from typing import Final
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from ledger.conversation import Conversation
+from store.access import Database
 from store.errors import ConversationBroken
 from store.messages import Appended
 from store.store import Store
@@ -30,8 +29,8 @@ class _Known:
 class RememberingStore(Store):
     """For one worker, which asks for the same conversations again and again, a message longer each time."""
 
-    def __init__(self, engine: AsyncEngine, max_bytes: int = MAX_BYTES) -> None:
-        super().__init__(engine)
+    def __init__(self, database: Database, max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(database)
         self._max_bytes = max_bytes
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._size = 0

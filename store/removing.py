@@ -8,8 +8,7 @@ import time
 from collections.abc import Collection
 from typing import AnyStr, Final, Literal
 
-from sqlalchemy import ColumnElement, Select, Table, delete, func, insert, literal, select, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, insert, literal, select, text, update
 
 from ledger.model import Frozen
 from ledger.records import CaptureStatus
@@ -46,17 +45,17 @@ class Removed(Frozen):
         return self == Removed()
 
 
-async def redact(connection: AsyncConnection, conversation: str, attempt: str | None, by: str) -> Removed:
+def redact(connection: Connection, conversation: str, attempt: str | None, by: str) -> Removed:
     """Remove the captured requests and error details of a run, or of one attempt of it."""
     requests = _retained(captures.c.conversation == conversation, captures.c.attempt, attempt)
     failed = _told(details.c.conversation == conversation, details.c.attempt, attempt)
     return Removed(
-        requests=await _forget_requests(connection, requests, CaptureStatus.REDACTED, by),
-        details=await _forget_details(connection, failed, CaptureStatus.REDACTED, by),
+        requests=_forget_requests(connection, requests, CaptureStatus.REDACTED, by),
+        details=_forget_details(connection, failed, CaptureStatus.REDACTED, by),
     )
 
 
-async def redact_transcript(connection: AsyncConnection, conversation: str, by: str, refs: Collection[str]) -> Removed:
+def redact_transcript(connection: Connection, conversation: str, by: str, refs: Collection[str]) -> Removed:
     """Remove all content of a run: its messages, requests and details, and of the contents those that it alone names.
 
     `refs` are the contents that the run was given or made.
@@ -64,15 +63,15 @@ async def redact_transcript(connection: AsyncConnection, conversation: str, by: 
     note = {"conversation": conversation, "what": "transcript", "attempt": "", "status": "redacted", "by": by}
     gone = 0
     for table in (messages, unused_answers):
-        gone += await _empty(connection, table, table.c.conversation == conversation, table.c.removed.is_(None))
+        gone += _empty(connection, table, table.c.conversation == conversation, table.c.removed.is_(None))
     if gone:
-        await connection.execute(insert(removals).values(note))
-    beside = await redact(connection, conversation, None, by)
-    dropped = [await _drop(connection, ref, conversation) for ref in sorted(set(refs))]
+        connection.execute(insert(removals).values(note))
+    beside = redact(connection, conversation, None, by)
+    dropped = [_drop(connection, ref, conversation) for ref in sorted(set(refs))]
     return beside.model_copy(update={"messages": gone, "contents": sum(dropped)})
 
 
-async def expire(connection: AsyncConnection, before: int, by: str, limit: int) -> Removed:
+def expire(connection: Connection, before: int, by: str, limit: int) -> Removed:
     """Remove the oldest requests and details that came before a time (unix seconds), at most `limit` of each."""
     requests = captures.c.number.in_(
         select(captures.c.number)
@@ -87,32 +86,31 @@ async def expire(connection: AsyncConnection, before: int, by: str, limit: int) 
         .limit(limit)
     )
     return Removed(
-        requests=await _forget_requests(connection, requests, CaptureStatus.EXPIRED, by),
-        details=await _forget_details(connection, failed, CaptureStatus.EXPIRED, by),
+        requests=_forget_requests(connection, requests, CaptureStatus.EXPIRED, by),
+        details=_forget_details(connection, failed, CaptureStatus.EXPIRED, by),
     )
 
 
-async def listed(connection: AsyncConnection, conversation: str) -> list[Removal]:
+def listed(connection: Connection, conversation: str) -> list[Removal]:
     """What was removed of a run, in order."""
     columns = (removals.c[name] for name in Removal.model_fields)
-    rows = await connection.execute(
+    rows = connection.execute(
         select(*columns).where(removals.c.conversation == conversation).order_by(removals.c.number)
     )
     return [Removal.model_validate(row) for row in rows.mappings()]
 
 
-async def scrub(engine: AsyncEngine) -> bool:
+def scrub(connection: Connection) -> bool:
     """Bring what was removed out of the database's files. False: somebody still reads what was there before.
 
     SQLite overwrites what is removed in its pages (`opening`), but the pages as they were stand in the -wal file until
     that is emptied, which every reader's end allows. PostgreSQL does it in its own time, by autovacuum.
     """
-    if engine.dialect.name != "sqlite":
+    if connection.dialect.name != "sqlite":
         return True
-    async with engine.connect() as connection:
-        await connection.execution_options(isolation_level="AUTOCOMMIT")
-        busy = (await connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))).one()[0]
-        return not busy
+    connection.execution_options(isolation_level="AUTOCOMMIT")
+    busy = connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)")).one()[0]
+    return not busy
 
 
 def _retained(of_run: ColumnElement[bool], column: ColumnElement[str], attempt: str | None) -> ColumnElement[bool]:
@@ -125,23 +123,19 @@ def _told(of_run: ColumnElement[bool], column: ColumnElement[str], attempt: str 
     return mine & details.c.removed.is_(None)
 
 
-async def _forget_requests(
-    connection: AsyncConnection, which: ColumnElement[bool], status: CaptureStatus, by: str
-) -> int:
-    await _note(connection, captures, which, "request", status, by)
-    done = await connection.execute(update(captures).where(which).values(body=GONE, status=status))
+def _forget_requests(connection: Connection, which: ColumnElement[bool], status: CaptureStatus, by: str) -> int:
+    _note(connection, captures, which, "request", status, by)
+    done = connection.execute(update(captures).where(which).values(body=GONE, status=status))
     return done.rowcount
 
 
-async def _forget_details(
-    connection: AsyncConnection, which: ColumnElement[bool], status: CaptureStatus, by: str
-) -> int:
-    await _note(connection, details, which, "detail", status, by)
-    return await _empty(connection, details, which)
+def _forget_details(connection: Connection, which: ColumnElement[bool], status: CaptureStatus, by: str) -> int:
+    _note(connection, details, which, "detail", status, by)
+    return _empty(connection, details, which)
 
 
-async def _note(
-    connection: AsyncConnection, table: Table, which: ColumnElement[bool], what: What, status: CaptureStatus, by: str
+def _note(
+    connection: Connection, table: Table, which: ColumnElement[bool], what: What, status: CaptureStatus, by: str
 ) -> None:
     """Tell of every row that goes, before it does: the transaction's first statement, so that it takes the lock."""
     gone = select(
@@ -153,15 +147,15 @@ async def _note(
         literal(int(time.time())),
     ).where(which)
     names = ("conversation", "what", "attempt", "status", "by", "at")
-    await connection.execute(insert(removals).from_select(names, gone, include_defaults=False))
+    connection.execute(insert(removals).from_select(names, gone, include_defaults=False))
 
 
-async def _empty(connection: AsyncConnection, table: Table, *which: ColumnElement[bool]) -> int:
+def _empty(connection: Connection, table: Table, *which: ColumnElement[bool]) -> int:
     emptied = update(table).where(*which).values(removed=clear_length(table.c.body), body=GONE)
-    return (await connection.execute(emptied)).rowcount
+    return connection.execute(emptied).rowcount
 
 
-async def _drop(connection: AsyncConnection, ref: str, conversation: str) -> int:
+def _drop(connection: Connection, ref: str, conversation: str) -> int:
     """Delete a content, unless another run's messages or journal name it."""
     needle = ref.encode()
     stored = as_stored(messages.c.body)
@@ -171,17 +165,13 @@ async def _drop(connection: AsyncConnection, ref: str, conversation: str) -> int
     told = select(messages.c.body).where(messages.c.conversation != conversation)
     noted = select(journal.c.entry).where(journal.c.conversation != conversation)
     written = as_stored(journal.c.entry).contains(ref, autoescape=True)
-    if await _any_holds(connection, told.where((found > 0) | is_marked(messages.c.body)), needle):
+    if _any_holds(connection, told.where((found > 0) | is_marked(messages.c.body)), needle):
         return 0
-    if await _any_holds(connection, noted.where(written | is_marked(journal.c.entry)), ref):
+    if _any_holds(connection, noted.where(written | is_marked(journal.c.entry)), ref):
         return 0
-    return (await connection.execute(delete(contents).where(contents.c.ref == ref))).rowcount
+    return connection.execute(delete(contents).where(contents.c.ref == ref)).rowcount
 
 
-async def _any_holds(connection: AsyncConnection, wanted: Select[tuple[AnyStr]], needle: AnyStr) -> bool:
+def _any_holds(connection: Connection, wanted: Select[tuple[AnyStr]], needle: AnyStr) -> bool:
     """Whether a content holds it: the database cannot tell of what is encrypted."""
-    async with connection.stream_scalars(wanted) as found:
-        async for content in found:
-            if needle in content:
-                return True
-    return False
+    return any(needle in content for content in connection.scalars(wanted.execution_options(stream_results=True)))

@@ -10,6 +10,7 @@ import time
 from sqlalchemy import (
     BigInteger,
     Column,
+    Connection,
     Index,
     Integer,
     MetaData,
@@ -18,7 +19,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.sealed import SealedBytes, SealedText
 
@@ -174,7 +174,7 @@ uploads = Table(
 )
 
 
-def insert_absent(connection: AsyncConnection, table: Table) -> sqlite.Insert | postgresql.Insert:
+def insert_absent(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An insert that does nothing where any unique constraint of the table is already met."""
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()

@@ -10,8 +10,7 @@ import binascii
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Case, ColumnElement, Dialect, LargeBinary, Text, case, func, type_coerce
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import Case, ColumnElement, Dialect, Engine, LargeBinary, Text, case, func, type_coerce
 from sqlalchemy.types import TypeDecorator
 
 from encryption import CLEAR, AlteredError, KeyMissing, Keys
@@ -34,12 +33,12 @@ _keys_of: Final[WeakKeyDictionary[Dialect, Keys]] = WeakKeyDictionary()
 """Each engine has a dialect of its own, and a column type learns nothing else of the engine that it works for."""
 
 
-def encrypt_with(engine: AsyncEngine, keys: Keys) -> None:
+def encrypt_with(engine: Engine, keys: Keys) -> None:
     """From here on the engine's content is encrypted and decrypted with these keys."""
     _keys_of[engine.dialect] = keys
 
 
-def newest_key(engine: AsyncEngine) -> str:
+def newest_key(engine: Engine) -> str:
     """Name of the key that it encrypts with; "" where it does not."""
     return _keys_of.get(engine.dialect, CLEAR).newest
 

@@ -32,8 +32,6 @@ _READ_ONLY: Final = "25006"
 def trouble_in(error: exc.SQLAlchemyError) -> StoreTroubled | None:
     """The error as trouble that passes; None: it is a defect."""
     match error:
-        case exc.TimeoutError():
-            return StoreTroubled("all of this process's connections to it are taken")
         case exc.DBAPIError(orig=sqlite3.Error() as cause):
             passes = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _OF_SQLITE
         case exc.OperationalError() | exc.InterfaceError():

@@ -4,8 +4,7 @@ A file is known by the digest of its content. Here: what was noted. Not here: wh
 (`activities.attaching`), or the file itself, which is in `contents`.
 """
 
-from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, select
 
 from ledger.model import Frozen
 from store.schema import uploads
@@ -22,9 +21,9 @@ class Upload(Frozen):
     """Unix seconds; None: it stays until somebody deletes it."""
 
 
-async def newest(connection: AsyncConnection, provider: str, digest: str) -> Upload | None:
+def newest(connection: Connection, provider: str, digest: str) -> Upload | None:
     """What was noted last of a file at a provider, unless that is that it is gone."""
     columns = uploads.c
     wanted = select(columns.file_id, columns.expires_at).where(columns.provider == provider, columns.digest == digest)
-    row = (await connection.execute(wanted.order_by(columns.number.desc()).limit(1))).one_or_none()
+    row = connection.execute(wanted.order_by(columns.number.desc()).limit(1)).one_or_none()
     return None if row is None or row.file_id == GONE else Upload.model_validate(row, from_attributes=True)

@@ -7,7 +7,6 @@ import pytest
 from encryption import Keys, new_key
 from ledger.conversation import Conversation, digest
 from store import ContentMissing, ConversationBroken, Store, StoreTroubled, rekeying
-from store.access import reading, writing
 from store.schema import captures
 from store.sealed import MARK
 
@@ -159,11 +158,11 @@ async def test_a_removal_that_comes_while_a_row_is_encrypted_again_wins(opened):
     before, between = await opened(OLD), await opened(NEW, OLD)
     await before.keep_request("run-1", "1.1.1", CANARY.encode())
     body, newest = captures.c.body, Keys.parse(NEW).newest
-    read = await reading(between._engine, partial(rekeying._stale, column=body, newest=newest, after=None))
+    read = await between._database.reading(partial(rekeying._stale, column=body, newest=newest, after=None))
     assert len(read) == 1
     await before.redact("run-1", None, by="ann")
 
-    done = await writing(between._engine, partial(rekeying._write_again, column=body, rows=read))
+    done = await between._database.writing(partial(rekeying._write_again, column=body, rows=read))
 
     assert done == 0
     assert await between.keys_in_use() == {}

@@ -54,7 +54,7 @@ async def test_a_relative_path_is_below_the_current_folder(tmp_path, monkeypatch
 
 
 async def test_an_url_may_name_the_driver(path):
-    await (await Store.open(f"sqlite+aiosqlite:///{path}")).close()
+    await (await Store.open(f"sqlite+pysqlite:///{path}")).close()
 
     assert path.is_file()
 

@@ -17,8 +17,7 @@ async def remembering(url):
 async def lose_all_messages(url):
     """Whoever reads after this reads from memory, or not at all."""
     other = await RememberingStore.open(url)
-    async with other._engine.begin() as connection:
-        await connection.execute(text("DELETE FROM messages"))
+    await other._database.writing(lambda connection: connection.execute(text("DELETE FROM messages")))
     await other.close()
 
 

@@ -16,10 +16,10 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ledger.conversation import Conversation
 from store import RememberingStore, Store
+from store.access import Database
 
 KEYS = st.sampled_from(["request a", "request b"])
 BODIES = st.sampled_from([b"one", b"two", b"three"])
@@ -29,8 +29,8 @@ STORES = st.integers(0, 2)
 class Forgetful(RememberingStore):
     """It remembers a few messages only."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        super().__init__(engine, max_bytes=12)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, max_bytes=12)
 
 
 class Transcript(RuleBasedStateMachine):

@@ -91,7 +91,7 @@ async def test_a_full_disk_takes_no_half_message_and_the_whole_one_once_there_is
 
     def bounded(connection, _record):
         connection.execute("PRAGMA max_page_count=200")
-        connections.append(connection.driver_connection)
+        connections.append(connection)
 
     event.listen(Engine, "connect", bounded)
     try:
@@ -102,7 +102,7 @@ async def test_a_full_disk_takes_no_half_message_and_the_whole_one_once_there_is
         assert await patient.latest(RUN.id) == task
         assert await patient.find(task, "request") is None
         for connection in connections:
-            await connection.execute("PRAGMA max_page_count=100000")
+            connection.execute("PRAGMA max_page_count=100000")
     finally:
         event.remove(Engine, "connect", bounded)
 
