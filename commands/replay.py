@@ -32,6 +32,7 @@ MAX_HISTORY_BYTES: Final = 256 * 2**20
 
 _SAID: Final = re.compile(r'message: "((?:[^"\\]|\\.)*)"')
 _KIND: Final = re.compile(r'r#type: "(\w+)"')
+_KEY_MISSING: Final = re.compile(r"the key \w+ is needed and [^\"\\]+")
 _DECIDED: Final = re.compile(r"scheduled event '([\w.]+)-\w+' does not match .* command '([\w.]+)-\w+'")
 _NOT_NEXT: Final = re.compile(r".*HistoryEvent\(id: (\d+), (\w+)\)")
 
@@ -145,7 +146,11 @@ async def _fetched(client: "Client", run: str, run_id: str | None, *, needed: bo
 
 
 def replayer(data_converter: "DataConverter") -> "Replayer":
-    """What replays with the code that is installed, and says nothing besides the outcome."""
+    """What replays with the code that is installed, and says nothing besides the outcome.
+
+    Its failures stay here, so their messages are not encrypted.
+    """
+    from temporalio.converter import DefaultFailureConverter
     from temporalio.runtime import Runtime, TelemetryConfig
     from temporalio.worker import Replayer
 
@@ -153,15 +158,18 @@ def replayer(data_converter: "DataConverter") -> "Replayer":
 
     logging.getLogger("temporalio").addHandler(logging.NullHandler())
     silent = Runtime(telemetry=TelemetryConfig(logging=None))
-    return Replayer(workflows=[AgentWorkflow], data_converter=data_converter, runtime=silent)
+    told = dataclasses.replace(data_converter, failure_converter_class=DefaultFailureConverter)
+    return Replayer(workflows=[AgentWorkflow], data_converter=told, runtime=silent)
 
 
 async def _outcome(history: "WorkflowHistory", installed: "Replayer") -> Replayed:
-    """Replay one execution. Refused: it is of another workflow."""
+    """Replay one execution. Refused: it is of another workflow, or the key of a payload is not here."""
     began = history.events[0].workflow_execution_started_event_attributes
     if began.workflow_type.name != WORKFLOW:
         raise Refused(f"{history.workflow_id}: is a run of {began.workflow_type.name}, not of {WORKFLOW}")
     failure = (await installed.replay_workflow(history, raise_on_replay_failure=False)).replay_failure
+    if failure and (missing := _KEY_MISSING.search(str(failure))):
+        raise Refused(f"{history.workflow_id}: cannot be replayed here: {missing[0]}")
     return Replayed(
         id=history.workflow_id,
         run_id=began.original_execution_run_id,

@@ -28,6 +28,7 @@ OVERHEAD: Final = NONCE_BYTES + 16
 ID_DIGITS: Final = 16
 
 _log: Final = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())  # a worker logs it; a command says it in its own words
 
 
 class NotKeys(ValueError):  # noqa: N818 - what the operator reads

@@ -1,15 +1,21 @@
 """`endstop keys` and `endstop codec`: what they print, and what they refuse in one line."""
 
+import asyncio
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from google.protobuf.json_format import MessageToDict, ParseDict
+from temporalio.api.common.v1 import Payloads
 
 from cli import main
 from encryption import Keys, new_key
 from store import Store
+from workflows.codec import EncryptionCodec
 
 OLD, NEW = new_key(), new_key()
+HISTORIES = Path(__file__).parent / "histories"
 ON = '[encryption]\nkeys_env = "CONTENT_KEYS"\n'
 
 
@@ -65,6 +71,26 @@ def test_a_rotation_without_the_old_key_is_refused_and_names_it(ran, stored):
     assert f"the key {Keys.parse(OLD).newest} is needed" in said
     assert said.count("\n") == 1
     assert "missing: not in the variable" in ran("keys", keys=NEW)
+
+
+async def encrypted(history: str) -> str:
+    """A stored history, as its run would have left it with keys."""
+    read = json.loads(history)
+    given = read["events"][0]["workflowExecutionStartedEventAttributes"]["input"]
+    payloads = ParseDict(given, Payloads())
+    await EncryptionCodec(Keys.parse(OLD)).encode_wrapper(payloads)
+    given["payloads"] = MessageToDict(payloads)["payloads"]
+    return json.dumps(read)
+
+
+def test_a_replay_without_the_key_is_refused_and_is_no_divergence(ran, tmp_path):
+    (tmp_path / "history.json").write_text(asyncio.run(encrypted((HISTORIES / "approvals.json").read_text())))
+    replay = ("replay", "--file", "history.json")
+
+    assert "replays (1 execution" in ran(*replay, keys=f"{NEW},{OLD}")
+    said = ran(*replay, keys=NEW, code=1)
+    assert f"cannot be replayed here: the key {Keys.parse(OLD).newest} is needed" in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["keys", "codec"])
