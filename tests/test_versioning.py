@@ -97,7 +97,7 @@ async def test_a_pinned_run_ends_on_the_release_it_began_with_and_any_other_move
 async def test_a_run_whose_release_has_no_worker_any_more_is_told_and_goes_on_once_it_is_moved(
     tmp_path, client, temporal_server
 ):  # FAULTS 39
-    other = await connect({"target_host": temporal_server})
+    other = await connect({"target_host": temporal_server}, CLEAR)
     refusal = Raw(status=401, body="no")
     async with Simulator(Script(models={"m": (refusal, Text(text="Hello."))})) as sim:
         settings = settings_at(tmp_path, sim.url)
