@@ -26,6 +26,7 @@ from temporalio.worker import Worker
 from activities.answer import AnswerReader
 from activities.call_model import CallModel
 from activities.catalog import declarations, routes
+from activities.cautions import warn
 from activities.compacting import Compactor
 from activities.contract import STORE_S
 from activities.declared_gates import CommandGate
@@ -38,6 +39,7 @@ from activities.judging import Judging
 from activities.loop_watch import watched
 from activities.notes import NoteWriter
 from activities.own_gates import OwnGates, open_gates
+from activities.pollers import Others, identity
 from activities.polling import polling
 from activities.prepare import Preparer, workspace_queue
 from activities.run_gate import GateRunner
@@ -56,7 +58,7 @@ from encryption import Keys
 from ledger.classify import rows_with
 from logs import configure_logging, core_runtime
 from settings import Settings, SettingsError, load_settings
-from store import RememberingStore, Store, StoreUnavailable
+from store import RememberingStore, Store, StoreUnavailable, tag
 from workflows.agent import AgentWorkflow
 from workflows.codec import converter_with
 from workflows.expiry import ExpiryWorkflow
@@ -110,6 +112,7 @@ async def run_worker(
     """
     stop = stop or asyncio.Event()
     async with assembled(settings, client) as (shared, local), shared, local:
+        await warn(client, settings.task_queue, settings.declared, identity(tag(settings.store_url)))
         _log.info("worker.ready", task_queue=shared.task_queue, workspace_queue=local.task_queue, **_release(settings))
         if ready:
             ready.set()
@@ -206,7 +209,7 @@ def build_workers(
     sandbox: Sandbox | None,
 ) -> tuple[Worker, Worker]:
     """The worker of the shared task queue, and the one of this machine's workspaces."""
-    declared = settings.declared
+    declared, own = settings.declared, identity(tag(settings.store_url))
     queue = workspace_queue(settings.task_queue, declared.workspace_root)
     preparer = Preparer(
         store=store,
@@ -216,6 +219,7 @@ def build_workers(
         functions=gates.functions,
         queue=queue,
         search_attributes=partial(existing_search_attributes, client),
+        others=Others(client, settings.task_queue, own).may_take,
     )
     in_workspace = (
         ToolRunner(store, workspaces, tools).run_tool,
@@ -229,8 +233,10 @@ def build_workers(
     judged = (judging.judge_task, judging.keep_verdict)
     anywhere = (preparer.prepare, call_model.call_model, Compactor(store).compact, *kept, *outside, *judged, aged)
     known_here = (AgentWorkflow, ExpiryWorkflow)
-    shared = polling(client, settings.task_queue, (*anywhere, *in_workspace), known_here, settings.deployment)
-    return shared, polling(client, queue, in_workspace)  # no release: a workspace outlives the one that claimed it
+    everything = (*anywhere, *in_workspace)
+    poll = partial(polling, client, identity=own)
+    shared = poll(settings.task_queue, everything, known_here, deployment=settings.deployment)
+    return shared, poll(queue, in_workspace)  # no release: a workspace outlives the one that claimed it
 
 
 def main() -> int:

@@ -43,6 +43,8 @@ ATTRIBUTE_INTERVENTION = "EndstopIntervention"
 ATTRIBUTE_MODEL = "EndstopModel"
 ATTRIBUTE_SPEND = "EndstopSpendUsd"
 
+NOT_HERE = "NotHere"
+"""Type of the error by which `prepare` says that another worker may be able to."""
 INVALID_SPEC = "InvalidSpec"
 """Type of the failure that says in one line why an agent or a task was refused; never retried."""
 

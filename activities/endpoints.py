@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
-from activities.declared import Api, Provider
+from activities.declared import Api, Declared, Provider
 from ledger.model import Frozen
 
 _SECRET_KEYS: Final = frozenset({"key", "api_key", "apikey", "api-key", "token", "secret", "password"})
@@ -163,3 +163,24 @@ def provider_of(name: str, table: ProviderTable, environ: Mapping[str, str]) -> 
         project=table.project,
         location=table.location,
     )
+
+
+def is_default(provider: Provider) -> bool:
+    """Whether nobody declared it: it is one of those that stand where the settings name none, and has no key."""
+    default = DEFAULTS.get(provider.name)
+    return default is not None and provider == provider_of(provider.name, default, {})
+
+
+def has_keys(declared: Declared) -> bool:
+    """Whether some provider can be called: it needs no key, or its key is set."""
+    return any(provider.key or not provider.key_env for provider in declared.providers.values())
+
+
+def missed(declared: Declared) -> tuple[tuple[str, str], ...]:
+    """Providers that lack their key, each with the variable that should hold it.
+
+    A default that nobody declared is not missed where another provider can be called.
+    """
+    usable = has_keys(declared)
+    lacking = (one for one in declared.providers.values() if one.key_env and one.key is None)
+    return tuple((one.name, one.key_env) for one in lacking if not (usable and is_default(one)))

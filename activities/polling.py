@@ -33,14 +33,20 @@ def polling(
     queue: str,
     activities: Sequence[Activity],
     workflows: Sequence[type] = (),
+    *,
+    identity: str,
     deployment: Deployment | None = None,
 ) -> Worker:
-    """A worker of one task queue. Without a deployment it takes any task, whichever release began the run."""
+    """A worker of one task queue. Without a deployment it takes any task, whichever release began the run.
+
+    `identity` is how Temporal knows it (`pollers.identity`).
+    """
     return Worker(
         client,
         task_queue=queue,
         activities=activities,
         workflows=workflows,
+        identity=identity,
         max_concurrent_activities=MAX_ACTIVITIES,
         max_heartbeat_throttle_interval=HEARTBEAT,
         default_heartbeat_throttle_interval=HEARTBEAT,

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.contract import INVALID_SPEC, PREPARE, Here, Parent, Prepare, Prepared, Route
+from activities.contract import INVALID_SPEC, NOT_HERE, PREPARE, Here, Parent, Prepare, Prepared, Route
 from activities.declared import Declared, Model
 from activities.declared_gates import CommandGate
 from activities.declared_tools import AgentTool
@@ -23,7 +23,7 @@ from activities.function_gates import GateFunction
 from activities.gate_routes import gate_routes, judges_of
 from activities.messages import user_message
 from activities.pricing import listed_window
-from activities.spec import InvalidSpec, canonical, check_agent, check_keys, check_task, read_agent
+from activities.spec import InvalidSpec, NotHere, canonical, check_agent, check_keys, check_task, read_agent
 from activities.stored import Appended, Contents
 from activities.workspace import WorkspaceRefused, Workspaces
 from activities.workspace_files import FileRefused, WorkspaceFiles
@@ -50,7 +50,10 @@ def workspace_queue(task_queue: str, root: Path) -> str:
 
 
 class Preparer:
-    """Checks against one worker's declarations. `search_attributes` tells which attributes the namespace has."""
+    """Checks against one worker's declarations.
+
+    `search_attributes` tells which attributes the namespace has, `others` whether another worker may take a run.
+    """
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class Preparer:
         functions: Mapping[str, GateFunction] = MappingProxyType({}),
         queue: str,
         search_attributes: Callable[[], Awaitable[tuple[str, ...]]],
+        others: Callable[[str], Awaitable[bool]],
     ) -> None:
         self._store = store
         self._declared = declared
@@ -70,14 +74,20 @@ class Preparer:
         self._functions = functions
         self._queue = queue
         self._search_attributes = search_attributes
+        self._others = others
 
     @activity.defn(name=PREPARE)
     async def prepare(self, asked: Prepare) -> dict[str, Any]:
-        """Resolve a run. A refusal is an `InvalidSpec` that is not retried; trouble of the store or the server is."""
+        """Resolve a run. A refusal is an `InvalidSpec` that is not retried; trouble of the store or the server is.
+
+        `NOT_HERE`: another worker may be able to; trying again here would change nothing.
+        """
         try:
             prepared = await self._prepare(asked)
         except (InvalidSpec, WorkspaceRefused) as refusal:
-            raise ApplicationError(str(refusal), type=INVALID_SPEC, non_retryable=True) from None
+            elsewhere = isinstance(refusal, NotHere) and await self._others(asked.run)
+            kind = NOT_HERE if elsewhere else INVALID_SPEC
+            raise ApplicationError(str(refusal), type=kind, non_retryable=True) from None
         # Defaults are written out: a later release with other defaults must not change a run under way.
         return prepared.model_dump(mode="json")
 
@@ -152,7 +162,7 @@ class Preparer:
         try:
             return await self._store.get(ref)
         except ContentMissing:
-            raise InvalidSpec(
+            raise NotHere(
                 f"{subject}: the worker's store has nothing under its reference; "
                 "starter and worker must use the same store ([store] url in endstop.toml)"
             ) from None

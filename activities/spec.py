@@ -31,6 +31,10 @@ class InvalidSpec(ValueError):  # noqa: N818 - the name under which Temporal sho
     """The agent or the task cannot be run; the message is one line."""
 
 
+class NotHere(InvalidSpec):
+    """This worker cannot run it for want of a key or of its store's content; another one of its task queue might."""
+
+
 def read_agent(value: Any) -> AgentSpec:  # noqa: ANN401 - whatever the wire or a file holds
     """Validate an agent, given as a value or as JSON bytes. Raises `InvalidSpec`."""
     if value is None:
@@ -75,7 +79,7 @@ def check_keys(agent: AgentSpec, declared: Declared) -> None:
     for stage in agent.stages:
         if all(missing_key(target, declared) for target in stage.models):
             needed = ", ".join(f"{missing_key(target, declared)} for {target}" for target in stage.models)
-            raise InvalidSpec(f"agent: stage {stage.name}: the worker has no key; set the variable {needed}")
+            raise NotHere(f"agent: stage {stage.name}: the worker has no key; set the variable {needed}")
 
 
 def missing_key(target: Target, declared: Declared) -> str:

@@ -12,6 +12,7 @@ import click
 from pydantic import SecretStr
 
 from activities.declared import Declared, Provider
+from activities.endpoints import has_keys
 from commands.connect import Where, connect, connection
 from commands.decoding import codec
 from commands.opening import Opened, Setup, open_store, settings_from
@@ -42,11 +43,6 @@ async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port:
         await _inbox(settings, setup.where, stack)
         click.echo("a worker is starting; Ctrl-C stops everything")
         await work_with(settings, setup.where)
-
-
-def has_keys(declared: Declared) -> bool:
-    """Whether some provider can be called: it needs no key, or its key is set."""
-    return any(provider.key or not provider.key_env for provider in declared.providers.values())
 
 
 def folder_of(settings: "Settings") -> Path:

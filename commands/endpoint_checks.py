@@ -16,8 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from activities.declared import Declared, Provider
-from activities.endpoints import DEFAULTS, provider_of
-from commands.dev import has_keys
+from activities.endpoints import is_default, missed
 from commands.findings import Finding, doubtful, fine, wrong
 from inbox.reasons import setting
 
@@ -30,11 +29,11 @@ ACCOUNT: Final = "GOOGLE_APPLICATION_CREDENTIALS"
 
 def keys(declared: Declared) -> list[Finding]:
     """Whether each provider's key is there, by its variable's name; a default that nobody declared may lack it."""
-    usable = has_keys(declared)
-    return [_key(provider, usable=usable) for provider in declared.providers.values()]
+    needed = dict(missed(declared))
+    return [_key(provider, needed=provider.name in needed) for provider in declared.providers.values()]
 
 
-def _key(provider: Provider, *, usable: bool) -> Finding:
+def _key(provider: Provider, *, needed: bool) -> Finding:
     check = f"key of {provider.name}"
     if provider.project:
         return _account(check)
@@ -43,7 +42,7 @@ def _key(provider: Provider, *, usable: bool) -> Finding:
     if provider.key:
         return fine(check, f"in {provider.key_env}")
     found = f"{provider.key_env} is not set here"
-    if usable and is_default(provider):
+    if not needed:
         return doubtful(check, found, "set it, or leave the provider out of agents")
     return wrong(check, found, "set it where the worker runs; `endstop dev` simulates models while no key is set")
 
@@ -56,12 +55,6 @@ def _account(check: str) -> Finding:
     if not Path(named).is_file():
         return wrong(check, f"{ACCOUNT} names a file that is not there", "let it name the file of an account")
     return fine(check, f"in the file that {ACCOUNT} names")
-
-
-def is_default(provider: Provider) -> bool:
-    """Whether nobody declared it: it is one of those that stand where the settings name none."""
-    default = DEFAULTS.get(provider.name)
-    return default is not None and provider == provider_of(provider.name, default, {})
 
 
 async def providers(declared: Declared) -> list[Finding]:

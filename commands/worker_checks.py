@@ -4,9 +4,8 @@
 Here: what Temporal says of workers. Not here: whether this machine could be one (`machine_checks`).
 """
 
-import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from activities.declared_gates import ActivityGate, JudgeGate
 from activities.declared_tools import ActivityTool, AgentTool
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
     from settings import Settings
 
-ALIVE_S: Final = 90.0
-"""Seconds since a worker was last heard of. It asks again every minute; a server lists it for five."""
-
 Poller = Any
 """Temporal's PollerInfo."""
 
@@ -29,11 +25,14 @@ Poller = Any
 async def workers(client: "Client", settings: "Settings") -> list[Finding]:
     """Whether a worker takes our runs, and whether all workers can reach the store."""
     queue = settings.task_queue
+    from activities.pollers import machine_of
+
     polling = await _polling(client, queue, runs=True)
     if not polling:
         return [wrong("worker", f"none polls task queue {queue}: no run begins or goes on", "start `endstop worker`")]
     findings = [fine("worker", f"{counted(len(polling), 'worker')} on task queue {queue}: {_named(polling)}")]
-    machines = {poller.identity.rpartition("@")[2] for poller in polling}
+    findings += _stores(polling)
+    machines = {machine_of(poller.identity) for poller in polling}
     if settings.store_url.startswith("sqlite") and len(machines) > 1:
         found = f"workers on {counted(len(machines), 'machine')} ({', '.join(sorted(machines))}) and a store on SQLite"
         findings.append(wrong("worker", found, "use PostgreSQL for more than one machine: [store] url"))
@@ -42,6 +41,17 @@ async def workers(client: "Client", settings: "Settings") -> list[Finding]:
     for name in sorted(releases):
         findings += await deployment(client, name, polling)
     return findings
+
+
+def _stores(polling: Sequence[Poller]) -> list[Finding]:
+    """Runs of one task queue are taken by any of its workers, which all have to find their content."""
+    from activities.pollers import store_of
+
+    named = {store for poller in polling if (store := store_of(poller.identity))}
+    if len(named) < 2:  # noqa: PLR2004 - one of each kind is no quarrel
+        return []
+    remedy = "let all use one [store] url, or give those of another store a task_queue of their own"
+    return [wrong("worker", f"workers of {counted(len(named), 'store')} take each other's runs", remedy)]
 
 
 async def elsewhere(client: "Client", settings: "Settings") -> list[Finding]:
@@ -75,16 +85,10 @@ def _release(poller: Poller) -> str:
 
 async def _polling(client: "Client", queue: str, *, runs: bool) -> Sequence[Poller]:
     """The workers that were heard of lately: those of workflows, or of activities."""
-    from temporalio.api.enums.v1 import TaskQueueType
-    from temporalio.api.taskqueue.v1 import TaskQueue
-    from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+    from activities.pollers import pollers
 
-    kind = TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW if runs else TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY
-    asked = DescribeTaskQueueRequest(namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind)
     with rpc_errors(f"task queue {queue!r}"):
-        told = await client.workflow_service.describe_task_queue(asked)
-    now = time.time()
-    return [poller for poller in told.pollers if now - poller.last_access_time.seconds < ALIVE_S]
+        return await pollers(client, queue, runs=runs)
 
 
 async def deployment(client: "Client", name: str, polling: Sequence[Poller]) -> list[Finding]:

@@ -5,6 +5,7 @@ from store.chain import Message
 from store.errors import ContentMissing, ConversationBroken, ConversationRedacted, StoreTroubled, StoreUnavailable
 from store.looking import Looked, look_at
 from store.messages import Appended, Stretch, UnusedAnswer
+from store.opening import tag
 from store.remembering import RememberingStore
 from store.removing import Removal, Removed
 from store.store import RegisteredRun, Store
@@ -29,4 +30,5 @@ __all__ = [
     "UnusedAnswer",
     "Upload",
     "look_at",
+    "tag",
 ]

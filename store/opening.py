@@ -6,7 +6,9 @@ except what a new SQLite connection is told.
 
 import asyncio
 import errno
+import hashlib
 import os
+import socket
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -86,6 +88,14 @@ def placed(url: str) -> tuple[URL, str]:
     target = _with_driver(url)
     shown = target.database or "" if is_sqlite(target) else make_url(url).render_as_string(hide_password=True)
     return target, shown
+
+
+def tag(url: str) -> str:
+    """Eight characters by which workers tell whether they use one store; a server known by two names has two."""
+    target, where = placed(url)
+    here = f"{socket.gethostname()}:{Path(where).resolve()}"
+    place = here if is_sqlite(target) else f"{target.host}:{target.port}/{target.database}"
+    return hashlib.blake2b(place.encode(), digest_size=4).hexdigest()
 
 
 @contextmanager

@@ -17,8 +17,9 @@ from temporalio.api.common.v1 import Payloads
 from temporalio.client import Client
 
 import cli
+from activities.endpoints import has_keys
 from commands import connect
-from commands.dev import has_keys, said_by, with_simulator
+from commands.dev import said_by, with_simulator
 from commands.server import free_port, taken
 from encryption import new_key
 from settings import load_settings

@@ -99,8 +99,7 @@ async def test_without_a_sandbox_it_runs_where_no_command_is_declared_and_with_a
     (tmp_path / "endstop.toml").write_text(text)
     async with started(tmp_path, temporal_server, PATH="/nowhere") as process:
         events = await until_ready(process)
-    warnings = [event for event in events if event["level"] == "warning"]
-    assert [event["event"] for event in warnings] == ["worker.no_sandbox"] * warned
+    assert [event["event"] for event in events].count("worker.no_sandbox") == warned
 
 
 def test_a_gate_that_cannot_be_asked_keeps_it_from_starting_with_one_line(tmp_path, temporal_server):

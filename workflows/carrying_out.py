@@ -23,6 +23,7 @@ from temporalio.exceptions import (
 from activities.contract import (
     APPEND,
     CALL_MODEL,
+    NOT_HERE,
     PREPARE,
     READ_ANSWER,
     STORE_S,
@@ -73,13 +74,20 @@ def decision_id(name: str, *decided: str) -> str:
     return f"{name}-{tag}"
 
 
+class NotPreparedHere(Exception):  # noqa: N818 - the state, as Temporal shows it
+    """It fails the workflow task, not the run: Temporal gives the task to any worker then, this one included."""
+
+
 async def prepare(order: Prepare) -> Prepared:
-    """Resolve agent and task. Raises the activity's non-retryable InvalidSpec as it is."""
+    """Resolve agent and task. Raises the activity's non-retryable InvalidSpec as it is.
+
+    `NotPreparedHere`: for a minute at most (`activities/pollers.py`) it is left to other workers.
+    """
     try:
         return Prepared.model_validate(await local(PREPARE, order, PREPARE_LIMIT))
-    except ActivityError as error:
-        if isinstance(error.cause, ApplicationError):
-            raise ApplicationError(error.cause.message, type=error.cause.type, non_retryable=True) from None
+    except ApplicationError as error:  # a local activity's own error, without an ActivityError around it
+        if error.type == NOT_HERE:
+            raise NotPreparedHere(error.message) from None
         raise
 
 

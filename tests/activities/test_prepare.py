@@ -68,9 +68,19 @@ async def store(tmp_path: Path):
 
 
 @pytest.fixture
-def prepare(store: Store, declared: Declared):
+def beside() -> bool:
+    """Whether there is another worker that may take the run."""
+    return False
+
+
+@pytest.fixture
+def prepare(store: Store, declared: Declared, beside: bool):  # noqa: FBT001 - a fixture
     async def existing() -> tuple[str, ...]:
         return ("EndstopStatus",)
+
+    async def others(run: str) -> bool:
+        assert run == "run-1"
+        return beside
 
     activity = Preparer(
         store=store,
@@ -79,6 +89,7 @@ def prepare(store: Store, declared: Declared):
         tools=routes(declared),
         queue="endstop-here-1",
         search_attributes=existing,
+        others=others,
     )
 
     async def run(agent: Any, task: Any = TASK) -> Prepared:
@@ -185,6 +196,20 @@ async def test_a_window_that_the_operator_does_not_name_is_the_price_lists(prepa
 async def test_what_becomes_of_a_full_conversation_is_written_out(prepare, full):
     prepared = await prepare(AGENT | ({"policy": {"context": {"full": full}}} if full else {}))
     assert prepared.plan.policy.context == ContextPolicy(full=full or "drop_tool_results")
+
+
+@pytest.mark.parametrize(("beside", "kind"), [(True, "NotHere"), (False, "InvalidSpec")])
+@pytest.mark.parametrize(("model", "task"), [("openai:gpt-5", {"ref": "f" * 32}), ("anthropic:claude", TASK)])
+async def test_what_only_this_worker_lacks_is_left_to_another_where_there_is_one(prepare, model, task, kind):
+    """Content that its store lacks, and a key."""
+    with pytest.raises(ApplicationError) as caught:
+        await prepare(AGENT | {"models": [model]}, task)
+    assert (caught.value.type, caught.value.non_retryable) == (kind, True)
+
+
+@pytest.mark.parametrize("beside", [True])
+async def test_what_nobody_could_run_ends_at_once_beside_whomever(prepare):
+    assert await refusal(prepare, {"models": []}) == "agent: models: should not be empty"
 
 
 STAGE = "agent: stage main: "

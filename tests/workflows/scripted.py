@@ -69,6 +69,8 @@ class World:
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
     compacted: list[dict[str, Any]] = field(default_factory=list)
     gate_calls: int = 0
+    not_here: int = 0
+    """How many workers cannot prepare the run before one can."""
     step: str = ""
     """Digest that every tool call reports as its step; "" for a new one each time."""
     calling: asyncio.Event = field(default_factory=asyncio.Event)
@@ -96,6 +98,9 @@ class World:
 
     @activity.defn(name=contract.PREPARE)
     async def prepare(self, order: dict[str, Any]) -> dict[str, Any]:
+        if self.not_here:
+            self.not_here -= 1
+            raise ApplicationError("the store has nothing", type=contract.NOT_HERE, non_retryable=True)
         if not order["agent"]:
             raise ApplicationError("agent: is missing", type=contract.INVALID_SPEC, non_retryable=True)
         conversation = Conversation(id=order["run"], length=1, head=digest(b"task"))

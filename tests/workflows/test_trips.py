@@ -36,6 +36,18 @@ async def test_rate_limit_then_auth_then_an_answer_reads_as_the_ledger_decided(s
     assert '"retry · openai:first"' in summaries
 
 
+async def test_a_run_that_one_worker_cannot_prepare_is_left_to_another(stage):
+    act = stage(World(not_here=2))
+    async with act.worker():
+        run = await act.start()
+        result = await run.result()
+        history = await run.fetch_history()
+    assert result["status"] == "completed"
+    failed = [event for event in history.events if event.HasField("workflow_task_failed_event_attributes")]
+    failure = failed[0].workflow_task_failed_event_attributes.failure
+    assert (failure.application_failure_info.type, failure.message) == ("NotPreparedHere", "the store has nothing")
+
+
 @pytest.mark.parametrize("result", [{"nonsense": 1}, {}, {"trip": {"outcome": "won"}, "conversation": {}}])
 async def test_a_result_of_another_shape_is_a_failed_attempt_never_a_stuck_run(stage, result):  # FAULTS 29
     async def strange(_: dict[str, Any]) -> Any:
