@@ -67,7 +67,7 @@ def check(
     if fault is not None:
         return Useless(ended=fault, usage=usage)
     if output is not None and not response.tool_calls and (why := misfit(output, text_of(message))):
-        return Useless(ended=Ended.UNUSABLE, usage=usage, why=f"the answer does not fit the output schema: {why}")
+        return Useless(ended=Ended.MISFIT, usage=usage, why=f"the answer does not fit the output schema: {why}")
     return Usable(answered=_answered(response, word, tools), usage=usage)
 
 

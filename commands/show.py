@@ -159,6 +159,11 @@ def doing(status: Status, now: float) -> str:
     return f"{status.doing} for {seconds(whole * 1_000)}" if whole > 0 and status.doing else status.doing
 
 
+def waiting(status: Status) -> str:
+    """Until when the run waits, where it waits for a known time; else ""."""
+    return f"{clock(status.since)}  {status.doing}, until {clock(status.until)}" if status.until else ""
+
+
 def _head(view: View, now: float) -> str:
     lines = [plain_line(f"{view.id}  {view.state}{_why(view)}")]
     if view.status and view.status.agent:  # it has none before it is prepared

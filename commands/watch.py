@@ -17,7 +17,7 @@ import click
 from commands.opening import open_store, settings_from
 from commands.refusals import BadInput, Refused
 from commands.runs import asked_of, call_of, describe, failure_of, records_after, state_of, status_of
-from commands.show import clock, doing, question
+from commands.show import clock, doing, question, waiting
 from commands.tables import plain, plain_line, print_json_line
 from commands.words import line, seconds, used
 from inbox.asked_call import ABOUT_A_CALL, AskedCall
@@ -81,6 +81,7 @@ class Watch:
         self._explain = explain
         self._live = LiveLine(on=sys.stdout.isatty() and not as_json)
         self._asked = ""
+        self._waiting = ""
         self._lonely = False
 
     async def until_end(self) -> int:
@@ -122,9 +123,16 @@ class Watch:
         for raw in await records_after(self._handle, self._after):
             self._after = raw["seq"]
             self._tell(raw)
+        self._tell_wait(waiting(status))
         if status.intervention:
             await self._tell_question(status)
         return status
+
+    def _tell_wait(self, words: str) -> None:
+        """Say once of each wait how long it will be; its record comes when it is over."""
+        if words and words != self._waiting:
+            self._say(words)
+        self._waiting = words
 
     def _tell(self, raw: dict[str, Any]) -> None:
         self._live.clear()

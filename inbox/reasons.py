@@ -33,6 +33,7 @@ SETTINGS: Final = {
     "status.proxy_key": _PROXY_KEY,
     "status.path": "it knows no such path: look at the path of base_url, and at api",
     "access.page": "a web page refused the request: look for a firewall or a proxy in between",
+    "answer.schema": "its answer does not fit the stage's output: `endstop journal ID --details` says where",
     "answer.web_page": _PAGE,
     "answer.error_page": _PAGE,
     "answer.page": _PAGE,

@@ -54,6 +54,7 @@ TRANSPORT: Final = (
         ),
     ),
     Row(rule="transport.token_limit", source=_OURS, kind=K.OUTPUT_TRUNCATED, ended=("token limit",)),
+    Row(rule="answer.schema", source=_OURS, kind=K.BAD_OUTPUT, ended=("misfit",)),
     Row(rule="transport.refused", source=_OURS, kind=K.CONTENT_REFUSED, ended=("refused", "refusal")),
     Row(
         rule="transport.oversize", source=_OURS, kind=K.BAD_OUTPUT, transient=False, outcome_unknown=True,

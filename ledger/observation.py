@@ -18,8 +18,8 @@ MAX_BODY: Final = 64 * 1024
 class Ended(StrEnum):
     """How a trip ended, as its caller saw it; the value of `Observation.transport`.
 
-    Below HTTP it is a fact of the connection. Three of them are the caller's reading of an answer that came whole:
-    TOKEN_LIMIT, REFUSED and UNUSABLE. A caller that only kept the body may leave it out; the body is then read.
+    Below HTTP it is a fact of the connection. Four of them are the caller's reading of an answer that came whole:
+    TOKEN_LIMIT, REFUSED, UNUSABLE and MISFIT. A caller that only kept the body may leave it out; the body is then read.
     """
 
     COMPLETE = "complete"
@@ -57,6 +57,8 @@ class Ended(StrEnum):
     """The answer ended by a safety stop or a refusal."""
     UNUSABLE = "unusable"
     """A whole answer with nothing usable in it: empty, malformed, a web page, a broken tool call."""
+    MISFIT = "misfit"
+    """A whole answer that does not fit the output schema of its stage."""
     CANCELLED = "cancelled"
     """We closed the connection because a person or Temporal stopped the call."""
 

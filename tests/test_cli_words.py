@@ -1,15 +1,17 @@
 """What a journal tells people: one line a record, sums that add up, text that cannot command a terminal."""
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from commands.runs import Unfinished, View
-from commands.show import as_json, doing, journal_lines, question, show
+from commands.show import as_json, clock, doing, journal_lines, question, show, waiting
 from commands.tables import plain, table
 from commands.tallies import gates, targets, time_spent
 from commands.transcript import render
+from commands.watch import Watch
 from commands.words import line, narrate, seconds
 from inbox.asked_call import AskedCall
 from ledger.conversation import Conversation
@@ -348,6 +350,15 @@ def test_lengths_of_time_read_as_people_say_them(milliseconds: int, words: str) 
 def status(**changed: Any) -> Status:
     given: dict[str, Any] = {"status": "waiting", "agent": "a", "stage": "main", "turn": 3, "doing": "waiting for a:b"}
     return Status(**given | {"conversation": Conversation(id="c"), "since": 90.0} | changed)
+
+
+def test_a_watch_says_once_until_when_a_run_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = Watch(SimpleNamespace(get_workflow_handle=str), "run-1")  # type: ignore[arg-type]
+    first, then = waiting(status(until=112.3)), waiting(status(until=500))
+    for words in (first, first, waiting(status(until=None)), then):
+        watch._tell_wait(words)
+    assert capsys.readouterr().out.splitlines() == [first, then]
+    assert first.endswith(f"waiting for a:b, until {clock(112.3)}")
 
 
 def test_a_wait_is_shown_as_a_countdown_and_a_call_by_its_age() -> None:

@@ -131,11 +131,8 @@ async def test_a_server_that_may_ignore_the_field_is_told_the_schema_twice(tmp_p
 )
 async def test_an_answer_that_does_not_fit_is_bad_output_and_the_next_attempt_may_fit(tmp_path, bad):
     trip, _, _, details = await one_trip(tmp_path / "a", "anthropic-messages", "claude-haiku-4-5", bad)
-    assert (trip.outcome.outcome, trip.outcome.failure.kind, trip.outcome.failure.transient) == (
-        "refused",
-        "bad_output",
-        True,
-    )
+    failure = trip.outcome.failure
+    assert (failure.kind, failure.rule, failure.transient) == ("bad_output", "answer.schema", True)
     assert details["1.1.1"].startswith("the answer does not fit the output schema: ")
     trip, _, answer, _ = await one_trip(tmp_path / "b", "anthropic-messages", "claude-haiku-4-5", bad, FITS)
     assert (trip.outcome.outcome, answer) == ("answered", FITS)

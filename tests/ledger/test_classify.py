@@ -243,6 +243,7 @@ TRANSPORT = {
     Ended.TOKEN_LIMIT: (K.OUTPUT_TRUNCATED, False, False),
     Ended.REFUSED: (K.CONTENT_REFUSED, False, False),
     Ended.UNUSABLE: (K.BAD_OUTPUT, True, False),
+    Ended.MISFIT: (K.BAD_OUTPUT, True, False),
     Ended.COMPLETE: (K.BAD_OUTPUT, True, False),
     Ended.CANCELLED: (K.CANCELLED, False, True),
 }
