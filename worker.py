@@ -211,11 +211,13 @@ def build_workers(
     """The worker of the shared task queue, and the one of this machine's workspaces."""
     declared, own = settings.declared, identity(tag(settings.store_url))
     queue = workspace_queue(settings.task_queue, declared.workspace_root)
+    known = declarations(declared, tools)
     preparer = Preparer(
         store=store,
         declared=declared,
         workspaces=workspaces,
         tools=routes(declared),
+        known=known,
         functions=gates.functions,
         queue=queue,
         search_attributes=partial(existing_search_attributes, client),
@@ -225,7 +227,6 @@ def build_workers(
         ToolRunner(store, workspaces, tools).run_tool,
         GateRunner(store, declared.gates, workspaces, sandbox=sandbox, own=gates).run_gate,
     )
-    known = declarations(declared, tools)
     kept = (NoteWriter(store).append, JournalWriter(store).write_journal, AnswerReader(store).read_answer)
     aged = Expirer(store).expire
     elsewhere, subagents, judging = ElsewhereTools(store, known), Subagents(store, known), Judging(store)

@@ -118,6 +118,8 @@ class Prepared(Frozen):
     """Reference of the validated agent in the store, where activities find the instructions."""
     files_ref: str = ""
     """Reference of the list of its files, as they were when the run was prepared; "" where it names none."""
+    tools_ref: str = ""
+    """Reference of the arguments of tools whose calls a person may change (`tool_schemas`); "" where there are none."""
     workspace: str = ""
     """Name of the claimed workspace; "" where the agent has none."""
     workspace_queue: str = ""

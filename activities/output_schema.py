@@ -65,7 +65,14 @@ def misfit(schema: Mapping[str, JsonValue], text: str) -> str | None:
         error = next(_VALIDATOR(known, registry=Registry()).iter_errors(value), None)
     except (_TooLongError, RecursionError):
         return "it is nested too deeply to be checked"
-    return None if error is None else _said(tuple(map(str, error.absolute_path)), f"{error.validator} is not met")
+    return None if error is None else _unmet(error, tuple(map(str, error.absolute_path)))
+
+
+def _unmet(error: ValidationError, place: Place) -> str:
+    """Where, and which keyword of the schema; a field that is not there is named."""
+    if error.validator == "required":
+        return _said((*place, next(name for name in error.validator_value if name not in error.instance)), "is missing")
+    return _said(place, f"{error.validator} is not met")
 
 
 class _TooLongError(Exception):

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities import tool_schemas
 from activities.contract import INVALID_SPEC, NOT_HERE, PREPARE, Here, Parent, Prepare, Prepared, Route
 from activities.declared import Declared, Model
 from activities.declared_gates import CommandGate
@@ -25,6 +26,7 @@ from activities.messages import user_message
 from activities.pricing import listed_window
 from activities.spec import InvalidSpec, NotHere, canonical, check_agent, check_keys, check_task, read_agent
 from activities.stored import Appended, Contents
+from activities.tool_declaration import ToolDeclaration
 from activities.workspace import WorkspaceRefused, Workspaces
 from activities.workspace_files import FileRefused, WorkspaceFiles
 from ledger.agent import AgentSpec, Plan, StagePlan
@@ -52,7 +54,8 @@ def workspace_queue(task_queue: str, root: Path) -> str:
 class Preparer:
     """Checks against one worker's declarations.
 
-    `search_attributes` tells which attributes the namespace has, `others` whether another worker may take a run.
+    `tools` are the routes and `known` the declarations of all that agents may name. `search_attributes` tells which
+    attributes the namespace has, `others` whether another worker may take a run.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Preparer:
         declared: Declared,
         workspaces: Workspaces,
         tools: Mapping[str, Route],
+        known: Mapping[str, ToolDeclaration],
         functions: Mapping[str, GateFunction] = MappingProxyType({}),
         queue: str,
         search_attributes: Callable[[], Awaitable[tuple[str, ...]]],
@@ -71,6 +75,7 @@ class Preparer:
         self._declared = declared
         self._workspaces = workspaces
         self._tools = tools
+        self._known = known
         self._functions = functions
         self._queue = queue
         self._search_attributes = search_attributes
@@ -111,6 +116,7 @@ class Preparer:
             plan=self._plan(asked.run, agent, gates, depth),
             conversation=appended.conversation,
             agent_ref=await self._store.put(canonical(agent)),
+            tools_ref=await self._schemas(agent),
             files_ref=await self._store.put(MANIFEST.dump_json(tuple(files.values()))) if files else "",
             workspace=agent.workspace or "",
             workspace_queue=self._queue if agent.workspace else "",
@@ -120,6 +126,11 @@ class Preparer:
             routes=await self._routes(agent),
             gate_routes=gates,
         )
+
+    async def _schemas(self, agent: AgentSpec) -> str:
+        """Put what the agent's tools take into the store, where people's answers are checked against it."""
+        schemas = tool_schemas.kept(self._known, {tool for stage in agent.stages for tool in stage.tools})
+        return await self._store.put(schemas) if schemas else ""
 
     def _protected(self, agent: AgentSpec) -> dict[str, tuple[str, ...]]:
         """What the agent's gates protect, by gate."""

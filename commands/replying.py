@@ -19,7 +19,7 @@ from commands.refusals import BadInput
 from commands.runs import call_of, status_of
 from commands.show import question
 from commands.tables import plain, print_json
-from inbox.asked_call import ABOUT_A_CALL, AskedCall, offered
+from inbox.asked_call import ABOUT_A_CALL, AskedCall, misfit, offered
 from ledger.model import Frozen
 from workflows.messages import Asked
 from workflows.replies import NEEDS, TAKES, Said
@@ -66,6 +66,8 @@ async def answer_run(setup: Setup, run: str, reply: Reply, *, shown: bool = Fals
             click.echo(plain(question(run, asked, call)))
         said = _said(asked, call, reply.model_copy(update={"text": text}))
         check_label(said.label, asked, call)
+        if why := await misfit(things.store, asked, said):
+            raise BadInput(f"edit: {why}")
         bound = (reply.intervention or asked.id, reply.digest or asked.digest)
         await send_answer(things.client, run, bound, await body_of(said, things.store.put))
     _say(setup, run, {"intervention": bound[0], "label": asked.label, "answer": said.label})

@@ -18,7 +18,7 @@ from ledger.decisions import RunTools
 from ledger.model import Frozen
 from workflows.messages import QUERY_LEDGER, Asked
 from workflows.reaching import ask
-from workflows.replies import arguments_of
+from workflows.replies import Said, arguments_of
 
 ABOUT_A_CALL: Final = frozenset({"ApprovalNeeded", "OutcomeUnknown"})
 _LETS_RUN: Final = frozenset({"approve", "retry"})
@@ -74,6 +74,23 @@ def offered(asked: Asked, call: AskedCall | None) -> tuple[str, ...]:
     """The answers that a door may offer: none that lets an unseen call run."""
     unseen = asked.label in ABOUT_A_CALL and (call is None or bool(call.trouble))
     return tuple(answer for answer in asked.answers if not (unseen and answer in _LETS_RUN))
+
+
+async def misfit(store: KeptCalls, asked: Asked, said: Said) -> str:
+    """Why the tool would not take a person's arguments, as far as the run tells what it takes; "" where it does not.
+
+    An approval is used up by the arguments that come with it, whatever the tool makes of them.
+    """
+    if said.label != "edit" or said.text is None or not asked.tools_ref:
+        return ""
+    from activities.tool_schemas import fault
+    from store import ContentMissing
+
+    try:
+        schemas = await store.get(asked.tools_ref)
+    except ContentMissing:
+        return ""
+    return fault(schemas, str(asked.facts.get("tool")), said.text)
 
 
 async def asked_call(

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from temporalio.client import Client, WorkflowHandle
 
-from inbox.asked_call import AskedCall, KeptCalls, asked_call
+from inbox.asked_call import AskedCall, KeptCalls, asked_call, misfit
 from inbox.reasons import LastFailure, last_failures
 from ledger.journal import read_journal
 from ledger.model import Frozen
@@ -91,5 +91,8 @@ async def _failures(handle: WorkflowHandle[Any, Any], within_s: float) -> tuple[
 async def send(client: Client, store: Kept, reply: Reply) -> NotTaken | None:
     """Send an answer; None: it was taken. Raises `ValidationError` where its value cannot be used, and `RPCError`."""
     handle: Any = client.get_workflow_handle(reply.run, first_execution_run_id=reply.first)
+    raw = await ask(handle, QUERY_INTERVENTION) if reply.said.label == "edit" else None
+    if raw and (why := await misfit(store, Asked.model_validate(raw), reply.said)):
+        return NotTaken(why="refused", reason=why)
     bound = {"intervention": reply.intervention, "digest": reply.digest, "by": reply.by, "door": "inbox"}
     return await answer(handle, {**await body_of(reply.said, store.put), **bound})

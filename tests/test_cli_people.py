@@ -119,10 +119,11 @@ def test_a_person_sees_the_exact_arguments_and_lets_the_tool_run_with_them(stage
         ('{"amount": NaN}', "NaN is not a number of JSON"),
         ('{"amount": 1e999}', "of finite numbers"),
         (" ", "--text: is empty"),
+        ('{"order": "A-17", "amount": "12"}', "edit: arguments of refund: amount: type is not met"),
     ],
 )
 @pytest.mark.usefixtures("edited")
-def test_arguments_that_are_no_json_object_are_refused_in_one_line_before_anything_is_sent(
+def test_arguments_that_the_tool_would_not_take_are_refused_in_one_line_before_anything_is_sent(
     stage: Stage, text: str, why: str
 ) -> None:
     refused = stage.endstop("answer", "edit", "edit", text)

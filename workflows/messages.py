@@ -90,6 +90,8 @@ class Asked(Frozen):
     facts: dict[str, JsonValue]
     answers: tuple[str, ...]
     at: float
+    tools_ref: str = ""
+    """Reference in the store of the arguments that tools take, by which an edit is checked before it is sent."""
 
 
 class JournalPage(Frozen):

@@ -10,7 +10,7 @@ from activities.contract import ATTRIBUTE_INTERVENTION, ATTRIBUTE_MODEL, ATTRIBU
 from ledger.agent import Plan
 from ledger.conversation import Conversation
 from ledger.decisions import Ask, CallModel, Compact, Decision, Finish, RunGates, RunTools, Wait
-from ledger.interventions import Open, Question
+from ledger.interventions import ApprovalNeeded, Open, Question
 from ledger.state import Ledger, Step
 from workflows.messages import Asked, ChildStatus, RunResult, RunStatus, Status
 
@@ -154,7 +154,7 @@ def ledger_of(ledger: Ledger, since: float) -> dict[str, Any]:
     return {**ledger.model_dump(mode="json"), "in_flight": flying}
 
 
-def asked_of(opened: Open) -> Asked:
+def asked_of(opened: Open, tools_ref: str = "") -> Asked:
     """The answer of query `intervention`."""
     return Asked(
         id=opened.id,
@@ -164,6 +164,7 @@ def asked_of(opened: Open) -> Asked:
         facts=opened.intervention.model_dump(mode="json", exclude={"label"}),
         answers=opened.answers,
         at=opened.at,
+        tools_ref=tools_ref if isinstance(opened.intervention, ApprovalNeeded) else "",
     )
 
 

@@ -77,7 +77,7 @@ class Standing:
     def asked(self) -> Asked | None:
         """The open question."""
         opened = self.ledger.open
-        return asked_of(opened.open) if opened else None
+        return asked_of(opened.open, self.started.tools_ref) if opened else None
 
     def status(self) -> Status:
         """Where the run stands, in numbers and names."""

@@ -152,7 +152,7 @@ MISFITS = {
     "no JSON": ("thirteen", "error: answer: it is not JSON"),
     "JSON in a fence": ('```json\n{"total": 1}\n```', "error: answer: it is not JSON"),
     "another type": ('{"total": "1"}', "error: answer: total: type is not met"),
-    "something missing": ("{}", "error: answer: required is not met"),
+    "something missing": ("{}", "error: answer: total: is missing"),
 }
 
 

@@ -87,6 +87,7 @@ def prepare(store: Store, declared: Declared, beside: bool):  # noqa: FBT001 - a
         declared=declared,
         workspaces=Workspaces(declared.workspace_root, declared.workspaces),
         tools=routes(declared),
+        known={},
         queue="endstop-here-1",
         search_attributes=existing,
         others=others,

@@ -100,7 +100,7 @@ async def test_what_a_person_makes_of_the_arguments_is_what_the_tool_gets(act: A
     assert "A person changed the arguments" in act.told()
 
 
-async def test_arguments_that_are_no_json_object_are_refused_and_change_nothing(act: Act) -> None:
+async def test_arguments_that_the_tool_would_not_take_are_refused_and_change_nothing(act: Act) -> None:
     run = await act.begun("refund", {"order": "C-1", "amount": 40})
     now = await run.query("intervention")
     form = (await act.page.forms(run.id))["edit"]
@@ -108,6 +108,9 @@ async def test_arguments_that_are_no_json_object_are_refused_and_change_nothing(
         page = await act.page.post(form, value=value)
         assert page.status_code == 422
         assert why in page.text
+    misfit = await act.page.post(form, value='{"order": "C-1", "amount": "12"}')
+    assert misfit.status_code == 409
+    assert "arguments of refund: amount: type is not met" in misfit.text
     assert await run.query("intervention") == now
     assert not [refund for refund in act.billing.refunds if refund.get("order") == "C-1"]
 
