@@ -13,9 +13,10 @@ import click
 from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, VERSION_FLAG, run_process, run_to_end, setup_flags
 from commands.opening import Setup
 from commands.refusals import OneLineGroup
+from commands.shell import endstop
 
 DEV_UI = "http://localhost:8233"
-GOES_ON = "no longer watching; the run goes on, `endstop watch {}` shows it"
+GOES_ON = "no longer watching; the run goes on, `{}` shows it"
 
 
 @click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -67,7 +68,7 @@ def start(*, setup: Setup, agent: Path, task: str, wanted: str | None, capture: 
     from commands.starting import begin, read_request
 
     request = read_request(setup, agent, task, wanted, capture=capture)
-    return run_to_end(begin(setup, request, watch=watch), goes_on=GOES_ON.format(request.run))
+    return run_to_end(begin(setup, request, watch=watch), goes_on=GOES_ON.format(endstop("watch", request.run)))
 
 
 @main.command("ls")
@@ -75,7 +76,7 @@ def start(*, setup: Setup, agent: Path, task: str, wanted: str | None, capture: 
 @OUTPUT_FLAG
 @setup_flags
 def list_runs(*, setup: Setup, needs_human: bool) -> int:
-    """List the runs, newest first."""
+    """List the runs: those that go on, then those that ended; the newest of each first."""
     from commands.listing import list_them
 
     return run_to_end(list_them(setup, needs_human=needs_human))
@@ -188,13 +189,13 @@ def watch(*, setup: Setup, run: str) -> int:
     """Show what happens in a run as it happens, until the run ends."""
     from commands.reading import watch_run
 
-    return run_to_end(watch_run(setup, run), goes_on=GOES_ON.format(run))
+    return run_to_end(watch_run(setup, run), goes_on=GOES_ON.format(endstop("watch", run)))
 
 
 @main.command()
 @click.argument("run", metavar="ID")
 @click.argument("label", required=False)
-@click.argument("value", metavar="[TEXT]", required=False)
+@click.argument("value", metavar="[VALUE]", required=False)
 @click.option("--text", help="Words for guide, reply, reject; a JSON object for edit: the text, @FILE, or -.")
 @click.option("--target", help="The model for failover, as PROVIDER:MODEL.")
 @click.option("--amount", type=float, help="The amount for raise: turns, or US dollars.")

@@ -100,4 +100,6 @@ def run_id(agent: AgentSpec, wanted: str | None) -> str:
         return f"endstop-{agent.name}-{secrets.token_hex(3)}"
     if not wanted.isprintable() or not 0 < len(wanted) <= MAX_ID:
         raise BadInput(f"--id: should be 1 to {MAX_ID} printable characters")
+    if wanted.startswith("-"):
+        raise BadInput("--id: should not begin with a dash, as flags do")
     return wanted

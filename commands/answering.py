@@ -15,12 +15,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from commands.connect import rpc_errors
 from commands.refusals import BadInput, Refused
-from commands.runs import asked_of, describe, status_of
-from inbox.asked_call import ABOUT_A_CALL, AskedCall, offered
+from commands.runs import asked_of, describe, state_of, status_of
+from commands.shell import endstop
+from inbox.asked_call import AskedCall, offered
 from ledger.answers import DirectiveBody
 from ledger.reading import one_line, suggestion
 from workflows import replies
-from workflows.messages import SIGNAL_INTERVENE, Asked
+from workflows.messages import SIGNAL_INTERVENE, Asked, Status
 from workflows.replies import MEANS, NEEDS, TAKES, Put, Said, meaning
 
 if TYPE_CHECKING:
@@ -47,15 +48,19 @@ def me() -> str:
 async def open_question(client: "Client", run: str) -> Asked:
     """The question that is open now. Refused: no such run, no worker, or nothing is asked."""
     handle: Any = client.get_workflow_handle(run)
-    if await describe(handle) is None:
+    described = await describe(handle)
+    if described is None:
         raise Refused(f"no run {run!r}: `endstop ls` shows the runs")
+    asked = await asked_of(handle)
+    if asked:
+        return asked
     status = await status_of(handle)
     if status is None:
         raise Refused(f"run {run!r}: no worker is there to ask; start one with `endstop worker`")
-    asked = await asked_of(handle)
-    if asked is None:
-        raise Refused(f"run {run!r} asks nothing: it is {status.status}; `endstop tell` says something unasked")
-    return asked
+    if status.intervention:  # it was answered, and asks again, between two looks
+        raise Refused(f"run {run!r} asks something else by now: `{endstop('show', run)}` tells what")
+    state = state_of(described, status)
+    raise Refused(f"run {run!r} asks nothing: it is {state}; `endstop tell` says something unasked")
 
 
 def check_label(label: str, asked: Asked, call: AskedCall | None = None) -> None:
@@ -96,29 +101,39 @@ async def body_of(said: Said, put: Put) -> dict[str, Any]:
 
 async def send_answer(client: "Client", run: str, question: tuple[str, str], body: dict[str, Any]) -> None:
     """Send update `answer`, bound to (intervention id, digest). Refused: the run's own reason, in one line."""
+    await _send(client, run, {"intervention": question[0], "digest": question[1], **body, "by": me(), "door": "cli"})
+
+
+async def _send(client: "Client", run: str, message: dict[str, Any]) -> None:
     from workflows.reaching import ANSWER_S, answer
 
-    message = {"intervention": question[0], "digest": question[1], **body, "by": me(), "door": "cli"}
     with rpc_errors(f"run {run!r}"):
         not_taken = await answer(client.get_workflow_handle(run), message)
     if not_taken and not_taken.why == "refused":
-        raise Refused(f"run {run!r} refused the answer: {not_taken.reason}")
+        raise Refused(f"run {run!r} refused it: {not_taken.reason}")
     if not_taken:
         raise Refused(
-            f"run {run!r}: nobody took the answer within {ANSWER_S:g} s, and it may still be taken: "
-            f"is a worker running? `endstop show {run}` tells"
+            f"run {run!r}: nobody took it within {ANSWER_S:g} s, and it may still be taken: "
+            f"is a worker running? `{endstop('show', run)}` tells"
         )
 
 
-async def send_directive(client: "Client", run: str, body: dict[str, Any]) -> None:
-    """Send signal `intervene` with something the run did not ask for."""
+async def send_directive(client: "Client", run: str, body: dict[str, Any]) -> Status | None:
+    """Send something the run did not ask for, and return where it stands then; None: it could not be asked.
+
+    By update, which refuses with a reason; while the run is prepared by signal, which it reads once it is.
+    """
     from workflows.reaching import ANSWER_S
 
-    checked = _directive(body)
+    message = {**_directive(body), "by": me(), "door": "cli"}
+    handle = client.get_workflow_handle(run)
     with rpc_errors(f"run {run!r}"):
-        await client.get_workflow_handle(run).signal(
-            SIGNAL_INTERVENE, {**checked, "by": me(), "door": "cli"}, rpc_timeout=timedelta(seconds=ANSWER_S)
-        )
+        before = await status_of(handle)
+        if before and not before.agent:
+            await handle.signal(SIGNAL_INTERVENE, message, rpc_timeout=timedelta(seconds=ANSWER_S))
+            return before
+    await _send(client, run, message)
+    return await status_of(handle)
 
 
 def _directive(body: dict[str, Any]) -> dict[str, Any]:
@@ -132,16 +147,9 @@ def _directive(body: dict[str, Any]) -> dict[str, Any]:
 def how_to_answer(run: str, asked: Asked, call: AskedCall | None = None) -> list[tuple[str, str]]:
     """The exact commands that answer an intervention, each with what it means."""
     return [
-        (_command(run, label) + _bound(asked), meaning(label, asked.label) + _needed(label, asked))
+        (_command(run, label, asked), meaning(label, asked.label) + _needed(label, asked))
         for label in offered(asked, call)
     ]
-
-
-def _bound(asked: Asked) -> str:
-    """The flags by which a command answers this very call or question, and no later one of the run."""
-    if asked.label not in ABOUT_A_CALL | {"Question"}:
-        return ""
-    return f" --intervention {asked.id} --digest {asked.digest}"
 
 
 def _needed(label: str, asked: Asked) -> str:
@@ -155,9 +163,10 @@ def _needed(label: str, asked: Asked) -> str:
     return f"; this call needs {max(missing, Decimal(0)).quantize(_STEP, ROUND_UP) + _STEP} USD or more"
 
 
-def _command(run: str, label: str) -> str:
-    if label == "edit":
-        return f"endstop answer {run} edit --text '{{…}}'"
+def _command(run: str, label: str, asked: Asked) -> str:
+    """The command, bound to this very question: copied a second time it answers no later one of the run."""
     flag = TAKES.get(label, "")
-    written = f" {_WRITTEN[flag]}" if label in NEEDS else f" [{_WRITTEN[flag]}]" if flag else ""
-    return f"endstop answer {run} {label}{written}"
+    written = "--text '{…}'" if label == "edit" else _WRITTEN.get(flag, "")
+    given = written if label in NEEDS or not flag else f"[{written}]"
+    bound = f"--intervention {asked.id} --digest {asked.digest}"
+    return endstop("answer", run, label, flags=f"{given} {bound}".lstrip())

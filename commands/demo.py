@@ -19,6 +19,7 @@ from commands.reading import show_run
 from commands.refusals import BadInput, Refused
 from commands.replying import Reply, answer_run
 from commands.runs import status_of
+from commands.shell import endstop
 from commands.stage import Stage, played
 from commands.starting import read_request, start
 from commands.tour_words import ASKED, WELCOME, Narrator
@@ -90,13 +91,14 @@ class Scripted:
         if not self._left:
             raise Refused(f"run {run!r} asks more than the example has answers for in its person.toml")
         said = self._left.pop(0)
-        click.echo(f"Nobody can type here, so the demo does:\n\n$ endstop answer {run} {_typed(said)}\n")
+        click.echo(f"Nobody can type here, so the demo does:\n\n$ {_typed(run, said)}\n")
         await asyncio.sleep(self._pause_s)
         await answer_run(setup, run, Reply(**said.model_dump()))
 
 
-def _typed(said: Said) -> str:
-    return shlex.join([said.label, *(word for name, value in said.given.items() for word in (f"--{name}", str(value)))])
+def _typed(run: str, said: Said) -> str:
+    given = [word for name, value in said.given.items() for word in (f"--{name}", str(value))]
+    return endstop("answer", run, said.label, flags=shlex.join(given))
 
 
 async def visitor(setup: Setup, run: str) -> None:
@@ -123,7 +125,7 @@ def _guide(answers: tuple[Said, ...]) -> Person:
 
 
 async def _look_back(stage: Stage) -> None:
-    click.echo(f"\n$ endstop show {stage.run}\n")
+    click.echo(f"\n$ {endstop('show', stage.run)}\n")
     await show_run(stage.setup, stage.run)
     if sys.stdin.isatty():
         words = f"\nThe Web UI at {stage.server.ui} shows the same run, until you press Enter"

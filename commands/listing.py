@@ -14,7 +14,9 @@ from activities.contract import (
 )
 from commands.connect import connect, rpc_errors
 from commands.opening import Setup
+from commands.shell import endstop
 from commands.tables import plain, print_json, table
+from commands.words import amount
 from encryption import CLEAR
 from ledger.model import Frozen
 
@@ -35,15 +37,22 @@ class Listed(Frozen):
     cost_usd: float | None
     started: str
     """ISO 8601, UTC."""
+    parent: str = ""
+    """The run that started it, for a sub-agent's or a judge's."""
 
 
 async def list_them(setup: Setup, *, needs_human: bool) -> None:
-    """Print the list."""
+    """Print the list, and where runs wait for a person how to see what they ask."""
     listed = await runs(await connect(setup.where, CLEAR), needs_human=needs_human)
     if setup.as_json:
         print_json(listed)
-    else:
-        click.echo(render(listed))
+        return
+    click.echo(render(listed))
+    if any(run.intervention for run in listed):
+        click.echo("\nwhat each of them asks, and the commands that answer it:")
+        for run in listed:
+            if run.intervention:
+                click.echo(plain(f"  {endstop('show', run.id)}" + (f"   (for {run.parent})" if run.parent else "")))
 
 
 async def runs(client: "Client", *, needs_human: bool) -> list[Listed]:
@@ -67,7 +76,7 @@ def render(listed: list[Listed]) -> str:
 
 
 def _cost(cost_usd: float | None) -> str:
-    return "-" if cost_usd is None else f"{cost_usd:.4f}"
+    return "-" if cost_usd is None else amount(cost_usd)
 
 
 def _listed(found: "WorkflowExecution") -> Listed:
@@ -87,5 +96,6 @@ def _listed(found: "WorkflowExecution") -> Listed:
         intervention=keyword(ATTRIBUTE_INTERVENTION) if going_on else "",
         target=keyword(ATTRIBUTE_MODEL),
         cost_usd=found.typed_search_attributes.get(SearchAttributeKey.for_float(ATTRIBUTE_SPEND)),
+        parent=found.parent_id or "",
         started=found.start_time.strftime("%Y-%m-%dT%H:%M:%SZ"),
     )

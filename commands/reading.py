@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING
 import click
 
 from commands.connect import connect
+from commands.final_answer import answer_of
 from commands.opening import Opened, Setup, opened, settings_from
 from commands.refusals import BadInput, Refused
 from commands.runs import View, look
-from commands.show import as_json, journal_lines, show, what_it_cost, why_so_long
+from commands.shell import endstop
+from commands.show import as_json, journal_lines, show
+from commands.sums import what_it_cost, why_so_long
 from commands.tables import print_json
 from commands.transcript import messages, render
 from commands.watch import Watch
 
 if TYPE_CHECKING:
+    from ledger.conversation import Conversation
     from store import Stretch
 
 
@@ -21,6 +25,9 @@ async def show_run(setup: Setup, run: str) -> None:
     """Print the run's page."""
     async with opened(setup) as things:
         view = await look(things.client, things.store, run)
+        if view.state == "completed":
+            answer = await answer_of(things.store, await _place(things, view))
+            view = view.model_copy(update={"answer": answer})
     if setup.as_json:
         print_json(as_json(view))
     else:
@@ -37,8 +44,7 @@ async def show_journal(setup: Setup, run: str, after: int, *, with_details: bool
         return
     for line in journal_lines(view, after, details):
         click.echo(line)
-    click.echo(why_so_long(view))
-    for line in what_it_cost(view):
+    for line in (*why_so_long(view), *what_it_cost(view)):
         click.echo(line)
     for notice in view.notices:
         click.echo(notice, err=True)
@@ -62,7 +68,8 @@ async def print_transcript(setup: Setup, run: str, attempt: str | None, *, redac
     from commands.removing import redact_transcript  # noqa: PLC0415 - as above
 
     if attempt is not None and redact:
-        raise BadInput(f"--attempt shows one request; `endstop redact {run} --attempt {attempt}` removes it")
+        removes = endstop("redact", run, flags=f"--attempt {attempt}")
+        raise BadInput(f"--attempt shows one request; `{removes}` removes it")
     if force and not redact:
         raise BadInput("--force goes with --redact only")
     if redact:
@@ -85,11 +92,16 @@ async def show_transcript(setup: Setup, run: str) -> None:
         click.echo(line)
 
 
+async def _place(things: Opened, view: View) -> "Conversation | None":
+    """Where the conversation stands: as the workflow names it, else as far as the store can tell."""
+    return view.status.conversation if view.status else await things.store.latest(view.conversation)
+
+
 async def _conversation(things: Opened, view: View) -> "list[Stretch]":
     from store import ConversationBroken  # noqa: PLC0415 - `endstop --help` loads no SQL
 
     run = view.id
-    conversation = view.status.conversation if view.status else await things.store.latest(view.conversation)
+    conversation = await _place(things, view)
     if conversation is None:
         raise Refused(f"run {run!r}: the store holds no conversation of it; is this the store it was started with?")
     try:

@@ -15,6 +15,7 @@ from commands.opening import Opened, Setup, open_store, opened, settings_from
 from commands.refusals import BadInput, Refused
 from commands.run_contents import cut, own
 from commands.runs import View, describe, look
+from commands.shell import endstop
 from commands.tables import print_json
 from commands.transcript import messages
 from commands.words import counted, place
@@ -73,7 +74,7 @@ async def _known(store: "Store", run: str, conversation: str, attempt: str) -> N
     if attempt not in known:
         raise Refused(
             f"run {run!r}: the store has no request and no error detail of {place(attempt)}; "
-            f"`endstop journal {run}` shows the attempts"
+            f"`{endstop('journal', run)}` shows the attempts"
         )
 
 
@@ -81,7 +82,7 @@ async def _ensure_ended(things: Opened, view: View, *, force: bool) -> None:
     if not view.ended:
         raise Refused(
             f"run {view.id!r} is {view.state}: it needs its conversation until it ends; "
-            f"`endstop redact {view.id}` removes what was captured of it now"
+            f"`{endstop('redact', view.id)}` removes what was captured of it now"
         )
     if view.state == "unknown" and not force:
         raise Refused(

@@ -17,8 +17,9 @@ from commands.answering import (
 from commands.opening import Opened, Setup, opened
 from commands.refusals import BadInput
 from commands.runs import call_of, status_of
+from commands.shell import endstop
 from commands.show import question
-from commands.tables import plain, print_json
+from commands.tables import plain, plain_line, print_json
 from inbox.asked_call import ABOUT_A_CALL, AskedCall, misfit, offered
 from ledger.model import Frozen
 from workflows.messages import Asked
@@ -37,7 +38,7 @@ class Reply(Frozen):
 
     label: str | None = None
     value: str | None = None
-    """The text, where it stands right after the label."""
+    """What stands right after the label: the text, model, amount or reason."""
     text: str | None = None
     target: str | None = None
     amount: float | None = None
@@ -55,10 +56,8 @@ async def answer_run(setup: Setup, run: str, reply: Reply, *, shown: bool = Fals
         raise BadInput("--intervention and --digest go together: `endstop show` tells both")
     if reply.label is None and not sys.stdin.isatty():
         raise BadInput("give the answer's label: `endstop show` tells which ones the run takes")
-    if reply.value is not None and reply.text is not None:
-        raise BadInput("the text is given twice: after the label, or by --text")
-    given = reply.text if reply.value is None else reply.value
-    text = read_text(given, "--text") if given is not None else None
+    reply = _with_value(reply)
+    text = read_text(reply.text, "--text") if reply.text is not None else None
     async with opened(setup) as things:
         asked = await open_question(things.client, run)
         call = await _call(things, run, asked)
@@ -71,6 +70,20 @@ async def answer_run(setup: Setup, run: str, reply: Reply, *, shown: bool = Fals
         bound = (reply.intervention or asked.id, reply.digest or asked.digest)
         await send_answer(things.client, run, bound, await body_of(said, things.store.put))
     _say(setup, run, {"intervention": bound[0], "label": asked.label, "answer": said.label})
+
+
+def _with_value(reply: Reply) -> Reply:
+    """What stands right after the label is what the label takes. BadInput: it is given twice, or is no number."""
+    if reply.value is None:
+        return reply
+    flag = TAKES.get(reply.label or "") or "text"
+    if getattr(reply, flag) is not None:
+        raise BadInput(f"the {flag} is given twice: after the label, or by --{flag}")
+    try:
+        given = float(reply.value) if flag == "amount" else reply.value
+    except ValueError:
+        raise BadInput(f"{reply.label!r} takes a number, in turns or US dollars") from None
+    return reply.model_copy(update={flag: given, "value": None})
 
 
 async def _call(things: Opened, run: str, asked: Asked) -> AskedCall | None:
@@ -107,11 +120,23 @@ async def tell_run(setup: Setup, run: str, directive: str, *, value: str | None,
     if reason and directive != "stop":
         raise BadInput("--reason goes with stop only")
     async with opened(setup) as things:
-        await send_directive(things.client, run, await _directive(things, directive, value, reason))
+        status = await send_directive(things.client, run, await _directive(things, directive, value, reason))
+    waits = status.intervention if status else ""
     if setup.as_json:
-        print_json({"id": run, "directive": directive})
-    else:
-        click.echo(f"{run}: told to {directive}")
+        print_json({"id": run, "directive": directive, "intervention": waits})
+        return
+    click.echo(plain_line(f"{run}: told, {TOLD[directive].format(value)}"))
+    if waits:
+        click.echo(f"it still waits for a person ({waits}), whom only an answer replaces: `{endstop('show', run)}`")
+
+
+TOLD: Final = {
+    "guide": "the model reads it with the next call",
+    "pause": "it pauses once what is under way has ended",
+    "model": "its next turns start at {}",
+    "stop": "it stops",
+}
+"""What a directive comes to."""
 
 
 VALUES: Final = {"guide": "TEXT", "model": "PROVIDER:MODEL"}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from commands.shell import endstop
 from commands.tables import table
 from ledger.journal import Entry, GateRecord
 
@@ -23,13 +24,14 @@ def rounds_table(run: str, entries: Sequence[Entry]) -> str:
         return ""
     shown = table(_HEADER, [_row(record) for record in rounds[-MAX_SHOWN:]])
     earlier = len(rounds) - MAX_SHOWN
-    return f"{shown}\n({earlier} earlier rounds: `endstop journal {run}`)" if earlier > 0 else shown
+    return f"{shown}\n({earlier} earlier rounds: `{endstop('journal', run)}`)" if earlier > 0 else shown
 
 
 def _row(record: GateRecord) -> tuple[object, ...]:
     """A round that did not fail has no failure to tell of."""
     if record.verdict != "failing":
-        return record.gate, record.round, record.verdict, "-", "-", "-", "-", "-", record.decided
+        number = "-" if record.verdict == "broken" else record.round  # one that could not run counts as none
+        return record.gate, number, record.verdict, "-", "-", "-", "-", "-", record.decided
     cost = f"charged ({record.charges})" if record.charged else "free"
     decided = record.decided + (", next model" if record.escalated else "")
     failure = (record.items, record.exact[:8], record.repetitions, record.drift)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from activities.contract import CALL_MODEL
 from commands.connect import lacks_namespace, rpc_errors
+from commands.final_answer import NONE, FinalAnswer
 from commands.refusals import Refused
 from commands.tallies import ending
 from inbox.asked_call import AskedCall, asked_call
@@ -56,6 +57,7 @@ class View(Frozen):
     aside: tuple[SetAside, ...] = ()
     changes: tuple[CaptureChanged, ...] = ()
     """What was redacted or has expired of it, in order. The store tells it, so it has no number in the journal."""
+    answer: FinalAnswer = NONE
     unfinished: tuple[Unfinished, ...] = ()
     """Trips that were under way when the run was terminated or timed out; none for any other run."""
     notices: tuple[str, ...] = ()

@@ -9,18 +9,28 @@ from typing import Final
 
 from commands.answering import how_to_answer
 from commands.compaction_words import compactions
-from commands.rounds import rounds_of, rounds_table
+from commands.final_answer import told as answer_told
+from commands.rounds import rounds_of
 from commands.runs import Unfinished, View
-from commands.tables import plain, plain_line, table
-from commands.tallies import GateTally, TargetTally, TimeSpent, cost, ending, gates, revision, targets, time_spent
-from commands.words import cost_line, counted, narrate, place, revision_named, seconds
+from commands.shell import endstop
+from commands.sums import cost_of, tables, what_it_cost
+from commands.tables import plain, plain_line
+from commands.tallies import (
+    ending,
+    gates,
+    revision,
+    sub_runs,
+    targets,
+    time_spent,
+)
+from commands.words import counted, narrate, place, revision_named, seconds
 from commands.words import line as words_of
 from inbox.asked_call import AskedCall, offered
-from inbox.reasons import last_failures, told
+from inbox.reasons import last_failures
 from ledger.captures import tally
 from ledger.journal import CaptureChanged, GateRecord, JournalRecord
 from ledger.records import AttemptRecord
-from workflows.messages import Asked, Status
+from workflows.messages import Asked, ChildStatus, Status
 
 MAX_ARGUMENTS: Final = 8_000
 """Characters of a call's arguments on a terminal, some 200 lines; `-o json` has the whole."""
@@ -29,10 +39,10 @@ MAX_ARGUMENTS: Final = 8_000
 def show(view: View, now: float | None = None) -> str:
     """The page; `now` (unix seconds) is what waits are counted from."""
     now = time.time() if now is None else now
-    blocks = [_head(view, now), *_tables(view)]
+    blocks = [_head(view, now), *tables(view)]
     if view.asked:
         blocks.append(question(view.id, view.asked, view.call))
-    blocks += view.notices
+    blocks += [answer_told(view.id, view.answer), *view.notices]
     return plain("\n\n".join(block for block in blocks if block))
 
 
@@ -43,15 +53,17 @@ def as_json(view: View) -> dict[str, object]:
         **view.model_dump(mode="json", include={"id", "run_id", "conversation", "state", "reason", "notices"}),
         "by": ended.by if ended else "",
         "why": ended.why if ended else "",
+        **view.answer.for_programs(),
         "status": view.status.model_dump(mode="json") if view.status else None,
         "intervention": _asked(view.asked, view.call) if view.asked else None,
         "unfinished": [one.model_dump(mode="json") for one in view.unfinished],
         "targets": [row.model_dump(mode="json") for row in targets(view.entries)],
+        "sub_runs": [row.model_dump(mode="json") | {"run": f"{view.id}/{row.run}"} for row in sub_runs(view.entries)],
         "failures": [failure.model_dump(mode="json") for failure in last_failures(view.entries)],
         "gates": [row.model_dump(mode="json") for row in gates(view.entries)],
         "rounds": [record.model_dump(mode="json", exclude={"type"}) for record in rounds_of(view.entries)],
         "revision": revision(view.entries),
-        "cost": spent.model_dump(mode="json") if (spent := cost(view.entries)) else None,
+        "cost": spent.model_dump(mode="json") if (spent := cost_of(view)) else None,
         "captures": tally(_attempts(view), view.changes),
         "time_spent": time_spent(view.entries).model_dump(mode="json"),
     }
@@ -67,9 +79,9 @@ def question(run: str, asked: Asked, call: AskedCall | None = None) -> str:
     text = asked.text.replace("\n", "\n  | ")
     blocks = [f"{asked.id} asks a person: {asked.label} (digest {asked.digest})\n{text}"]
     if asked.facts.get("gate") and asked.label == "WorkspaceLost":
-        blocks.append(f"why: `endstop journal {run} --details` quotes what the gate met")
+        blocks.append(f"why: `{endstop('journal', run, flags='--details')}` quotes what the gate met")
     elif asked.facts.get("gate"):
-        blocks.append(f"what failed: `endstop output {run} {plain_line(str(asked.facts['gate']))}` has it whole")
+        blocks.append(f"what failed: `{endstop('output', run, plain_line(str(asked.facts['gate'])))}` has it whole")
     blocks += _choices(asked)
     if call:
         blocks += _arguments(run, call)
@@ -95,7 +107,8 @@ def _arguments(run: str, call: AskedCall) -> Iterator[str]:
     yield "\n".join(f"  {line}" for line in text[:MAX_ARGUMENTS].split("\n"))
     if len(text) > MAX_ARGUMENTS:
         rest = f"{len(text) - MAX_ARGUMENTS:,} more characters"
-        yield f"  [{rest}: `endstop show {run} -o json` has them whole, `endstop transcript {run}` what led to them]"
+        whole, before = endstop("show", run, flags="-o json"), endstop("transcript", run)
+        yield f"  [{rest}: `{whole}` has them whole, `{before}` what led to them]"
 
 
 def journal_lines(view: View, after: int = 0, details: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
@@ -135,17 +148,6 @@ def _detail_key(record: JournalRecord | None) -> str:
             return ""
 
 
-def why_so_long(view: View) -> str:
-    """One sentence: where the time went."""
-    return _time(time_spent(view.entries))
-
-
-def what_it_cost(view: View) -> list[str]:
-    """One sentence: what the run cost, how much of it is a bound, and what has no known price; none if nothing did."""
-    spent = cost(view.entries)
-    return [cost_line(spent)] if spent else []
-
-
 def clock(at: float | None) -> str:
     """Local time of day; the day itself is in `-o json`."""
     return "        " if at is None else datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")
@@ -173,10 +175,17 @@ def _head(view: View, now: float) -> str:
     lines += what_it_cost(view)
     if view.status and view.status.agent and view.status.doing and not view.ended:
         lines.append(doing(view.status, now))
+        lines += map(sub_run_line, view.status.children)
     lines += [unfinished_line(one) for one in view.unfinished]
     lines += compactions(view.entries)
     lines += _captures(view)
     return "\n".join(lines)
+
+
+def sub_run_line(child: ChildStatus) -> str:
+    """A sub-run that is under way, and how to see it: it is answered by its own id."""
+    what = f"asks a person ({child.intervention})" if child.intervention else "is under way"
+    return plain_line(f"sub-run {child.id} {what}: `{endstop('show', child.id)}`")
 
 
 def _captures(view: View) -> list[str]:
@@ -215,42 +224,3 @@ def _numbers(status: Status) -> list[str]:
         f"{where}, {status.target}" if status.target else where,
         f"{counts}, {tokens}",
     ]
-
-
-def _tables(view: View) -> Iterator[str]:
-    if tried := targets(view.entries):
-        yield table(("MODEL", "ATTEMPTS", "FAILED", "TOKENS IN", "OUT", "USD"), [_target_row(row) for row in tried])
-    if failures := last_failures(view.entries):
-        yield "\n".join(plain_line(told(failure)) for failure in failures)
-    if checked := gates(view.entries):
-        yield table(("GATE", "ROUNDS", "DIFFERENT", "CHARGES", "LAST"), [_gate_row(row) for row in checked])
-        yield rounds_table(view.id, view.entries)
-    if view.ended and view.entries:
-        yield why_so_long(view)
-
-
-def _target_row(row: TargetTally) -> tuple[object, ...]:
-    failed = ", ".join(f"{kind} {count}" for kind, count in row.failed.items()) or "-"
-    known = "" if row.cost_usd is None else f"{'up to ' if row.estimated else ''}{row.cost_usd:.4f}"
-    unknown = f"{row.unpriced} of unknown price" if row.unpriced else ""
-    usd = " + ".join(filter(None, (known, unknown))) or "-"
-    return row.target, row.attempts, failed, f"{row.input_tokens:,}", f"{row.output_tokens:,}", usd
-
-
-def _gate_row(row: GateTally) -> tuple[object, ...]:
-    last = f"waived by {row.waived_by} ({row.last})" if row.waived_by else row.last
-    return row.gate, row.rounds, row.different, row.charges, last
-
-
-def _time(spent: TimeSpent) -> str:
-    parts = (
-        (
-            spent.models_ms,
-            f"models {seconds(spent.models_ms)} in {counted(spent.attempts, 'attempt')} ({spent.failed} failed)",
-        ),
-        (spent.waits_ms, f"waits {seconds(spent.waits_ms)}"),
-        (spent.tools_ms, f"tools {seconds(spent.tools_ms)}"),
-        (spent.people_ms, f"people {seconds(spent.people_ms)}"),
-        (spent.rest_ms, f"gates and the rest {seconds(spent.rest_ms)}"),
-    )
-    return f"took {seconds(spent.total_ms)}: " + ", ".join(words for amount, words in parts if amount)

@@ -9,6 +9,7 @@ from commands.agent_file import check_names, read_agent, read_task, run_id
 from commands.connect import rpc_errors
 from commands.opening import Opened, Setup, opened, settings_from
 from commands.refusals import Refused
+from commands.shell import endstop
 from commands.tables import print_json, print_json_line
 from commands.watch import Watch
 from ledger.agent import AgentSpec
@@ -58,7 +59,7 @@ def _say(setup: Setup, started: Started, *, watch: bool) -> None:
         return
     click.echo(f"started {started.id}")
     if not watch:
-        click.echo(f"  endstop watch {started.id}\n  endstop show {started.id}")
+        click.echo(f"  {endstop('watch', started.id)}\n  {endstop('show', started.id)}")
 
 
 async def start(things: Opened, request: Request) -> Started:
@@ -83,6 +84,6 @@ async def start(things: Opened, request: Request) -> Started:
             )
         except WorkflowAlreadyStartedError:
             raise Refused(
-                f"a run {run!r} exists already, going on or ended: give another --id, or see `endstop show {run}`"
+                f"a run {run!r} exists already, going on or ended: give another --id, or see `{endstop('show', run)}`"
             ) from None
     return Started(id=run, run_id=handle.first_execution_run_id or "")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ledger.journal import (
     AnswerRecord,
+    DeadlineRecord,
     Entry,
     GateRecord,
     InterventionRecord,
@@ -16,7 +17,7 @@ from ledger.journal import (
     WaitRecord,
 )
 from ledger.model import Frozen
-from ledger.records import AttemptRecord, UsageRecord
+from ledger.records import AttemptRecord, SubRunRecord, UsageRecord
 
 
 class TargetTally(Frozen):
@@ -37,7 +38,7 @@ class TargetTally(Frozen):
 
 
 class Cost(Frozen):
-    """What a run cost, as far as it is known."""
+    """What a run cost, its sub-runs included, as far as it is known."""
 
     usd: float | None
     """Sum of the known prices, upper bounds included; None where no price is known."""
@@ -93,17 +94,26 @@ def targets(entries: Sequence[Entry]) -> tuple[TargetTally, ...]:
 
 
 def cost(entries: Sequence[Entry]) -> Cost | None:
-    """Add up what the attempts cost; None where none used anything."""
-    used = _used(entries)
+    """Add up what the attempts cost, those of sub-runs included; None where none used anything."""
+    used, runs = _used(entries), sub_runs(entries)
     known = [record for record in used if record.cost_usd is not None]
     bounds = [record for record in known if record.estimated]
+    prices = [one.cost_usd for one in runs if one.cost_usd is not None]
     total = Cost(
-        usd=_sum(known) if known else None,
-        estimated_usd=_sum(bounds),
-        estimated=len(bounds),
-        unpriced=len(used) - len(known),
+        usd=_sum(known) + sum(prices) if known or prices else None,
+        estimated_usd=_sum(bounds) + sum(one.estimated_usd for one in runs),
+        estimated=len(bounds) + sum(one.estimated for one in runs),
+        unpriced=len(used) - len(known) + sum(one.unpriced for one in runs),
     )
-    return total if used else None
+    return total if used or runs else None
+
+
+def sub_runs(entries: Iterable[Entry]) -> tuple[SubRunRecord, ...]:
+    """The runs of sub-agents and judges, in the order in which what they led to was recorded."""
+    records = (entry.record for entry in entries)
+    return tuple(
+        one for record in records if isinstance(record, ToolBatchRecord | GateRecord | RunRecord) for one in record.runs
+    )
 
 
 def gates(entries: Sequence[Entry]) -> tuple[GateTally, ...]:
@@ -148,15 +158,40 @@ def time_spent(entries: Sequence[Entry]) -> TimeSpent:
     # A retry's durable wait is in the next attempt's backoff_ms already; the other waits stand alone (A4).
     durable = [record.slept_ms for record in records if isinstance(record, WaitRecord) and record.reason != "retry"]
     batches = [record.calls for record in records if isinstance(record, ToolBatchRecord)]
+    parts = {
+        "models_ms": sum(record.duration_ms for record in attempts),
+        "waits_ms": sum(record.backoff_ms for record in attempts) + sum(durable),
+        "tools_ms": sum(max((call.duration_ms for call in calls), default=0) for calls in batches),
+        "people_ms": _with_people(entries, max(moments, default=0)),
+    }
+    whole = (max(moments) - min(moments)) * 1_000 if moments else 0
     return TimeSpent(
-        total_ms=(max(moments) - min(moments)) * 1_000 if moments else 0,
-        models_ms=sum(record.duration_ms for record in attempts),
-        waits_ms=sum(record.backoff_ms for record in attempts) + sum(durable),
-        tools_ms=sum(max((call.duration_ms for call in calls), default=0) for calls in batches),
-        people_ms=sum(record.waited_ms for record in records if isinstance(record, AnswerRecord)),
+        total_ms=max(whole, sum(parts.values())),  # whole seconds: a run of less than one has taken some time too
+        **parts,
         attempts=len(attempts),
         failed=sum(record.failed is not None for record in attempts),
     )
+
+
+def _with_people(entries: Iterable[Entry], last: int) -> int:
+    """Milliseconds in which a person was asked: to the answer, the deadline, else to the `last` moment that is known.
+
+    A question that a stop ended, and one that is open still, has no answer.
+    """
+    asked: dict[str, int] = {}
+    waited: dict[str, int] = {}
+    for record in (entry.record for entry in entries):
+        match record:
+            case InterventionRecord():
+                asked[record.id] = record.at
+                waited[record.id] = (last - record.at) * 1_000
+            case AnswerRecord():
+                waited[record.intervention] = record.waited_ms
+            case DeadlineRecord() if record.then != "stay" and record.intervention in asked:
+                waited[record.intervention] = (record.at - asked[record.intervention]) * 1_000
+            case _:
+                pass
+    return sum(waited.values())
 
 
 def _used(entries: Sequence[Entry]) -> list[UsageRecord]:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from commands.final_answer import NONE, FinalAnswer, answer_of, told
 from commands.opening import open_store, settings_from
 from commands.refusals import BadInput, Refused
 from commands.runs import asked_of, call_of, describe, failure_of, records_after, state_of, status_of
-from commands.show import clock, doing, question, waiting
+from commands.show import clock, doing, question, sub_run_line, waiting
 from commands.tables import plain, plain_line, print_json_line
 from commands.words import line, seconds, used
 from inbox.asked_call import ABOUT_A_CALL, AskedCall
@@ -82,6 +83,7 @@ class Watch:
         self._live = LiveLine(on=sys.stdout.isatty() and not as_json)
         self._asked = ""
         self._waiting = ""
+        self._children: dict[str, str] = {}
         self._lonely = False
 
     async def until_end(self) -> int:
@@ -124,6 +126,7 @@ class Watch:
             self._after = raw["seq"]
             self._tell(raw)
         self._tell_wait(waiting(status))
+        self._tell_children(status)
         if status.intervention:
             await self._tell_question(status)
         return status
@@ -133,6 +136,14 @@ class Watch:
         if words and words != self._waiting:
             self._say(words)
         self._waiting = words
+
+    def _tell_children(self, status: Status) -> None:
+        """Each sub-run as it begins, and as it asks a person: it is answered by its own id."""
+        for child in status.children:
+            known = self._children.get(child.id)
+            if known is None or (child.intervention and child.intervention != known):
+                self._say(sub_run_line(child))
+        self._children = {child.id: child.intervention for child in status.children}
 
     def _tell(self, raw: dict[str, Any]) -> None:
         self._live.clear()
@@ -169,6 +180,14 @@ class Watch:
         except (BadInput, Refused) as refusal:
             return AskedCall(tool=str(asked.facts.get("tool")), trouble=refusal.message)
 
+    async def _answer(self, status: Status) -> FinalAnswer:
+        """What the run came to; a store that cannot be opened from here does not change how it ended."""
+        try:
+            async with open_store(settings_from(self._settings)) as store:
+                return await answer_of(store, status.conversation)
+        except (BadInput, Refused) as refusal:
+            return FinalAnswer(trouble=refusal.message)
+
     def _say(self, text: str) -> None:
         """Something that is no record: on stdout for people, on stderr where stdout is for programs."""
         self._live.clear()
@@ -197,8 +216,11 @@ class Watch:
         status = await status_of(self._handle)
         state = state_of(described, status)
         reason = await failure_of(self._handle, described)
+        answer = await self._answer(status) if status and state == "completed" else NONE
         if self._json:
-            print_json_line({"id": self._handle.id, "state": state, "reason": reason})
+            print_json_line({"id": self._handle.id, "state": state, "reason": reason, **answer.for_programs()})
         else:
+            if shown := told(self._handle.id, answer):
+                click.echo(shown)
             click.echo(plain_line(f"{self._handle.id}  {state}" + (f": {reason}" if reason else "")))
         return 0 if state == "completed" else 1

@@ -123,9 +123,7 @@ def _people_and_run(
         case DeadlineRecord():
             return f"{record.intervention}: nobody answered in time; by policy: {record.then}"
         case DirectiveRecord():
-            return (
-                f"{record.by or 'somebody'} told the run to {_named(record.directive, record.target)} ({record.door})"
-            )
+            return f"{record.by or 'somebody'} told the run: {_named(record.directive, record.target)} ({record.door})"
         case RefusedRecord():
             return f"a message by {record.door or 'signal'} was refused and changed nothing: {record.reason}"
         case EvidenceRecord():
@@ -207,8 +205,12 @@ def dollars(usd: float | None, *, estimated: bool = False) -> str:
     """An amount for people: "0.0043 USD", "up to 0.0043 USD" for a bound, "price unknown", which is never 0."""
     if usd is None:
         return "price unknown"
-    digits = 6 if 0 < usd < SMALL_USD else 4
-    return f"{'up to ' if estimated else ''}{usd:.{digits}f} USD"
+    return f"{'up to ' if estimated else ''}{amount(usd)} USD"
+
+
+def amount(usd: float) -> str:
+    """So many digits that a small amount is not told as nothing."""
+    return f"{usd:.{6 if 0 < usd < SMALL_USD else 4}f}"
 
 
 def cost_line(spent: Cost) -> str:
@@ -236,6 +238,8 @@ def _tool(call: ToolCallRecord) -> str:
 
 def _gate(record: GateRecord) -> str:
     start = f"gate {record.gate} round {record.round}:"
+    if record.verdict == "broken":  # that counts as no round
+        return f"gate {record.gate}: it could not run, which tells nothing of the work"
     if record.verdict != "failing":
         return f"{start} {record.verdict}"
     cost = f"charged ({record.charges} so far)" if record.charged else "free"
@@ -283,5 +287,6 @@ def _named(word: str, what: str) -> str:
 
 def _facts(record: InterventionRecord) -> str:
     """Numbers and names of the facts; content, such as a question's text, is shown where it is asked."""
-    shown = {k: v for k, v in record.facts.items() if k not in {"label", "text"} and isinstance(v, str | int | float)}
+    known = {k: v for k, v in record.facts.items() if k not in {"label", "text"} and v != ""}
+    shown = {k: v for k, v in known.items() if isinstance(v, str | int | float)}
     return f" ({', '.join(f'{k} {v}' for k, v in shown.items())})" if shown else ""

@@ -5,6 +5,7 @@ file are made `Markup`. No script anywhere: forms and links do all of it.
 """
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -40,12 +41,13 @@ _PAGE: Final = Markup(
     '<style nonce="{nonce}">{style}</style></head><body><h1>Endstop inbox</h1>{body}</body></html>'
 )
 _RUN: Final = Markup('<section><h2><a href="{link}">{run}</a></h2><p>{where}</p>{question}</section>')
+_SUB_RUN: Final = Markup('<p role="status">Its sub-run <a href="{link}">{run}</a> asks a person: {label}</p>')
 _QUESTION: Final = Markup(
     "<h3>{label}</h3><p>asked {since}</p><pre>{text}</pre>{failures}{call}<dl>{facts}</dl>{forms}"
 )
 _ARGUMENTS: Final = Markup("<p>The arguments of <b>{tool}</b>{how}:</p><pre>{arguments}</pre>")
 _TROUBLE: Final = Markup('<p role="alert">The arguments of <b>{tool}</b> cannot be shown: {trouble}</p>')
-_REST: Final = Markup("<p>{more} more characters: <code>endstop show {run} -o json</code> has them whole.</p>")
+_REST: Final = Markup("<p>{more} more characters: <code>{command}</code> has them whole.</p>")
 _FAILURES: Final = Markup("<ul>{lines}</ul>")
 _FAILURE: Final = Markup("<li>{line}</li>")
 _FACT: Final = Markup("<dt>{name}</dt><dd>{value}</dd>")
@@ -112,11 +114,22 @@ def _section(found: Waiting, form_word: str) -> Markup:
     if found.status is None:
         question = Markup("<p>No worker answers for this run: start one with <code>endstop worker</code>.</p>")
     elif found.asked is None:
-        question = Markup("<p>It asks nothing now.</p>")
+        question = Markup("<p>It asks nothing now.</p>") + _sub_runs(found.status)
     else:
-        question = _question(found, found.status, found.asked, form_word)
-    link = f"/run?id={quote(found.run, safe='')}"
-    return _RUN.format(link=link, run=found.run, where=_where(found.status), question=question)
+        question = _question(found, found.status, found.asked, form_word) + _sub_runs(found.status)
+    return _RUN.format(link=_link(found.run), run=found.run, where=_where(found.status), question=question)
+
+
+def _link(run: str) -> str:
+    return f"/run?id={quote(run, safe='')}"
+
+
+def _sub_runs(status: Status) -> Markup:
+    """Its sub-runs that wait for a person, each on its own page."""
+    waiting = [child for child in status.children if child.intervention]
+    return Markup("").join(
+        _SUB_RUN.format(link=_link(child.id), run=child.id, label=child.intervention) for child in waiting
+    )
 
 
 def _where(status: Status | None) -> str:
@@ -158,7 +171,7 @@ def _arguments(run: str, call: AskedCall) -> Markup:
         return _TROUBLE.format(tool=call.tool, trouble=call.trouble)
     how = ", as they were written (no plain JSON object)" if call.odd else ""
     more = len(call.pretty) - MAX_ARGUMENTS
-    rest = _REST.format(more=f"{more:,}", run=run) if more > 0 else ""
+    rest = _REST.format(more=f"{more:,}", command=f"endstop show -o json -- {shlex.quote(run)}") if more > 0 else ""
     return _ARGUMENTS.format(tool=call.tool, how=how, arguments=call.pretty[:MAX_ARGUMENTS]) + rest
 
 

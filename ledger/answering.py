@@ -4,6 +4,7 @@ An answer that is stale, repeated or unfitting is refused with a reason and chan
 more admission: no count falls and no ceiling moves (X8).
 """
 
+from collections.abc import Iterable
 from typing import Literal, assert_never
 
 from ledger.answers import (
@@ -44,6 +45,7 @@ from ledger.notes import GuideNote
 from ledger.rounds import conclude, next_target
 from ledger.state import Ledger, Moment, Step, Stopping
 from ledger.target import Target
+from ledger.totals import SubRun
 from ledger.turning import Records, ask, begin_call, begin_turn, send, settle, start_call, unmoved
 
 
@@ -119,14 +121,23 @@ def expire(ledger: Ledger, moment: Moment) -> Step:
             assert_never(then)
 
 
-def halt(ledger: Ledger, moment: Moment) -> Step:
-    """End the run now, whatever it was doing: a person said stop, else Temporal cancelled it."""
+def halt(ledger: Ledger, moment: Moment, ran: Iterable[SubRun] = ()) -> Step:
+    """End the run now, whatever it was doing: a person said stop, else Temporal cancelled it.
+
+    What `ran`, sub-runs that ended with it, used is counted, for no fact will tell it any more.
+    """
+    ran, totals = tuple(ran), ledger.totals
+    for one in ran:
+        totals = totals.plus(one.totals)
     stopping = ledger.stopping or Stopping(by="temporal", how="cancelled")
-    return settle(ledger.having(stopping=stopping), unmoved(ledger).decision, (), moment)
+    return settle(ledger.having(stopping=stopping, totals=totals), unmoved(ledger).decision, (), moment, ran)
 
 
 def _unfit(opened: Open, answer: Answer) -> Refusal | None:
     label, asked = answer.body.answer, opened.intervention.label
+    unfitting = Refusal(reason="unfitting", text=f"{asked} accepts {', '.join(opened.answers)}, not {label}")
+    if answer.unbound and label not in opened.answers:  # binding it would not help
+        return unfitting
     if answer.unbound and (asked not in BARE or not _bare(answer)):
         text = f'give "intervention": "{opened.id}" and "digest": "{opened.digest}": {asked} takes no bare "{label}"'
         return Refusal(reason="unbound", text=text)
@@ -134,7 +145,7 @@ def _unfit(opened: Open, answer: Answer) -> Refusal | None:
         text = f"stale: open is {opened.id} ({asked}), digest {opened.digest}; look at it again before answering"
         return Refusal(reason="stale", text=text)
     if label not in opened.answers:
-        return Refusal(reason="unfitting", text=f"{asked} accepts {', '.join(opened.answers)}, not {label}")
+        return unfitting
     if isinstance(answer.body, Guide | Reply | Edit) and not (answer.body.text or answer.body.ref):
         return Refusal(reason="malformed", text=f'{label} needs "text", or "ref" of a text in the store')
     return None

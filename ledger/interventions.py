@@ -28,10 +28,8 @@ class NoProgress(Frozen):
     repetitions: int
 
     def __str__(self) -> str:
-        return (
-            f"no progress: {_quoted(self.fingerprint)} failed {self.repetitions} times unchanged, "
-            "so no further repair is admitted"
-        )
+        what = f"failure {_quoted(self.fingerprint)} of gate {self.gate}" if self.gate else _quoted(self.fingerprint)
+        return f"no progress: {what} failed {self.repetitions} times unchanged, so no further repair is admitted"
 
 
 class LedgerFull(Frozen):

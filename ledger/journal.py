@@ -10,13 +10,22 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ledger.model import Frozen
-from ledger.records import READING, AttemptRecord, CaptureStatus, Count, FailoverRecord, Record, UsageRecord
+from ledger.records import (
+    READING,
+    AttemptRecord,
+    CaptureStatus,
+    Count,
+    FailoverRecord,
+    Record,
+    SubRunRecord,
+    UsageRecord,
+)
 
 
 class RunRecord(Record):
     """The run began, moved to another stage, went on in a new execution, or ended."""
 
-    omit_when_empty = frozenset({"stage", "by", "why", "revision"})
+    omit_when_empty = frozenset({"stage", "by", "why", "revision", "runs"})
 
     type: Literal["run"] = "run"
     at: Count
@@ -26,6 +35,8 @@ class RunRecord(Record):
     why: str = ""
     revision: str = ""
     """Of a run that began: what its workspace was made of (`git:COMMIT`, `sha256:DIGEST`); "" : a folder, or none."""
+    runs: tuple[SubRunRecord, ...] = ()
+    """Of a run that was stopped or cancelled: the sub-runs that ended with it."""
 
 
 class ToolCallRecord(Record):
@@ -42,16 +53,20 @@ class ToolCallRecord(Record):
 class ToolBatchRecord(Record):
     """The tool calls of one answer; it names the attempt that carried the answer (A3)."""
 
+    omit_when_empty = frozenset({"runs"})
+
     type: Literal["tools"] = "tools"
     at: Count
     attempt_id: str
     calls: tuple[ToolCallRecord, ...]
+    runs: tuple[SubRunRecord, ...] = ()
+    """Those of the calls that were runs of sub-agents."""
 
 
 class GateRecord(Record):
     """One round of a gate: what it said, whether it was charged, and what was decided."""
 
-    omit_when_empty = frozenset({"exact", "family", "output", "charged", "escalated"})
+    omit_when_empty = frozenset({"exact", "family", "output", "charged", "escalated", "runs"})
 
     type: Literal["gate"] = "gate"
     at: Count
@@ -75,6 +90,8 @@ class GateRecord(Record):
     """New exact failures in a row within this family, this one included."""
     escalated: bool = False
     decided: Literal["passed", "admitted", "NoProgress", "LedgerFull", "BudgetSpent", "broken", "waived"]
+    runs: tuple[SubRunRecord, ...] = ()
+    """The run of a judge, where the gate is one."""
 
 
 class CompactionRecord(Record):

@@ -1,6 +1,6 @@
 """Facts: what the shell tells the ledger. One class a fact; nothing here decides anything."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -9,6 +9,7 @@ from ledger.failures import Failure
 from ledger.interventions import Question
 from ledger.model import Frozen
 from ledger.records import Count, RequestDigest
+from ledger.totals import Totals
 
 
 class Usage(Frozen):
@@ -31,45 +32,6 @@ class Usage(Frozen):
     def packed(self) -> list[JsonValue]:
         """Its fields in order, without names."""
         return list(self.model_dump(mode="json").values())
-
-
-class Totals(Frozen):
-    """Sums over the run, for people."""
-
-    attempts: int = 0
-    failovers: int = 0
-    charges: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0
-    unpriced: int = 0
-    """Attempts with usage whose price is unknown; they are not in `cost_usd`."""
-
-    def with_usage(self, usage: Usage) -> Self:
-        """Add one attempt's tokens, and its cost where the price is known."""
-        return self.model_copy(
-            update={
-                "input_tokens": self.input_tokens + usage.input_tokens,
-                "output_tokens": self.output_tokens + usage.output_tokens,
-                "cost_usd": self.cost_usd + (usage.cost_usd or 0),
-                "unpriced": self.unpriced + (usage.cost_usd is None),
-            }
-        )
-
-    def without_usage(self, usage: Usage) -> Self:
-        """Take back what `with_usage` added."""
-        return self.model_copy(
-            update={
-                "input_tokens": self.input_tokens - usage.input_tokens,
-                "output_tokens": self.output_tokens - usage.output_tokens,
-                "cost_usd": max(0.0, self.cost_usd - (usage.cost_usd or 0)),
-                "unpriced": self.unpriced - (usage.cost_usd is None),
-            }
-        )
-
-    def plus(self, other: "Totals") -> "Totals":
-        """Add those of another run."""
-        return Totals.model_validate({name: getattr(self, name) + getattr(other, name) for name in Totals.model_fields})
 
 
 class ToolRequest(Frozen):

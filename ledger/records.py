@@ -32,7 +32,12 @@ class Record(BaseModel):
     @model_serializer(mode="wrap")
     def _leave_out_the_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = handler(self)
-        return {k: v for k, v in written.items() if v not in (None, "", False) or k not in self.omit_when_empty}
+        return {k: v for k, v in written.items() if not _empty(v) or k not in self.omit_when_empty}
+
+
+def _empty(value: object) -> bool:
+    """An amount of 0.0 is not: a price of nothing is known."""
+    return value in (None, "", False, (), []) and not isinstance(value, float)
 
 
 def reading(info: ValidationInfo) -> bool:
@@ -242,3 +247,22 @@ class UsageRecord(Record):
     cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     """None: the price is unknown, which is not 0."""
     estimated: bool = False
+
+
+class SubRunRecord(Record):
+    """What the run of a sub-agent or a judge came to; it has a journal of its own. Part of the record of its end."""
+
+    omit_when_empty = frozenset({"cost_usd", "unpriced", "estimated"})
+
+    run: str
+    """Its id behind this run's and a slash."""
+    name: str
+    """The tool or the gate that it was."""
+    attempts: Count
+    input_tokens: Count
+    output_tokens: Count
+    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """None: no price is known, which is not 0."""
+    unpriced: Count = 0
+    estimated: Count = 0
+    estimated_usd: float = 0

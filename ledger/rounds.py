@@ -1,6 +1,6 @@
 """What follows a round of work: tool calls carried out, gates asked. Interventions queue; repairs are told together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from ledger.calls import Chain
@@ -12,6 +12,8 @@ from ledger.notes import RepairNote
 from ledger.outcomes import Broken, Failing, GateReport, GatesRan, Passed, ToolOutcome, ToolsRan
 from ledger.state import Ledger, Moment, Step
 from ledger.target import Target
+from ledger.totals import SubRun, of_call, of_gate
+from ledger.trips import sub_run
 from ledger.turning import Records, allowance, ask, begin_turn, end_stage, gate_of, unmoved
 
 
@@ -32,7 +34,8 @@ def after_tools(ledger: Ledger, ran: ToolsRan, moment: Moment) -> Step:
         if found:
             stalled[result.step] = found
     ledger = ledger.having(context=ledger.context.grown(sum(result.bytes for result in ran.results)))
-    record = ToolBatchRecord(at=moment.at, attempt_id=ran.attempt_id, calls=tuple(calls))
+    runs = tuple(map(sub_run, _subagents(ledger, ran.results)))
+    record = ToolBatchRecord(at=moment.at, attempt_id=ran.attempt_id, calls=tuple(calls), runs=runs)
     if stalled:
         return ask(ledger, tuple(stalled.values()), (record,), moment)
     return begin_turn(ledger, (record,), moment)
@@ -78,6 +81,17 @@ def _paid(ledger: Ledger, worked: Iterable[ToolOutcome | GateReport]) -> Ledger:
     for one in worked:
         totals = totals.plus(one.totals) if one.totals else totals
     return ledger.having(totals=totals)
+
+
+def _subagents(ledger: Ledger, results: Iterable[ToolOutcome]) -> Iterator[SubRun]:
+    for one in results:
+        if one.totals:
+            yield SubRun(run=of_call(ledger.turn.number, one.index), name=one.name, totals=one.totals)
+
+
+def _judge_run(report: GateReport) -> Iterator[SubRun]:
+    if report.totals:
+        yield SubRun(run=of_gate(report.seq), name=report.gate, totals=report.totals)
 
 
 def _count_step(
@@ -186,6 +200,7 @@ def _record(report: GateReport, state: GateState, decided: str, moment: Moment) 
             "charges": state.charges,
             "decided": decided,
             "duration_ms": report.duration_ms,
+            "runs": tuple(map(sub_run, _judge_run(report))),
         }
     )
 

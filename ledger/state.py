@@ -16,11 +16,11 @@ from ledger.interventions import Intervention
 from ledger.journal import JournalRecord
 from ledger.model import Frozen
 from ledger.notes import Note, RepairNote
-from ledger.outcomes import Totals
 from ledger.policy import ContextPolicy
 from ledger.records import FailoverRecord
 from ledger.steps import StepLedger
 from ledger.target import Target
+from ledger.totals import Totals
 
 
 class Stopping(Frozen):

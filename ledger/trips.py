@@ -1,4 +1,7 @@
-"""What a trip leaves behind: the records of one attempt and its usage (RULES A1-A10), and what the run is charged."""
+"""What a trip leaves behind: the records of one attempt and its usage (RULES A1-A10), and what the run is charged.
+
+A sub-run leaves no attempts here, for they stand in its own journal, but what they came to.
+"""
 
 from typing import assert_never
 
@@ -14,9 +17,11 @@ from ledger.records import (
     FailedOutcome,
     ModelInput,
     Retry,
+    SubRunRecord,
     UsageRecord,
 )
 from ledger.state import Ledger, Moment
+from ledger.totals import SubRun
 
 REASONS: dict[FailureKind, str] = {
     # reasons of a failover where they are not the kind's own word (RULES A25, C17, C23)
@@ -81,6 +86,12 @@ def trip_records(
             estimated=usage.estimated,
         ),
     )
+
+
+def sub_run(ran: SubRun) -> SubRunRecord:
+    """What a run that this one started came to."""
+    sums = ran.totals.model_dump(exclude={"failovers", "charges"})
+    return SubRunRecord(run=ran.run, name=ran.name, **sums)
 
 
 def _attempt(ledger: Ledger, call: Call, trip: Trip, then: Next | None, moment: Moment) -> AttemptRecord:

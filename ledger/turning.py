@@ -11,16 +11,19 @@ from ledger.notes import StageNote
 from ledger.policy import SpendPolicy
 from ledger.state import Aside, Ledger, Moment, Step
 from ledger.target import Target
+from ledger.totals import SubRun
+from ledger.trips import sub_run
 
 Records = tuple[JournalRecord, ...]
 
 
-def settle(ledger: Ledger, decision: Decision, records: Records, moment: Moment) -> Step:
-    """The last word on a step: a stop ends the run, a pause holds it, else the decision stands."""
+def settle(ledger: Ledger, decision: Decision, records: Records, moment: Moment, ran: tuple[SubRun, ...] = ()) -> Step:
+    """The last word on a step: a stop ends the run, with the sub-runs that `ran`, a pause holds it, else it stands."""
     if ledger.stopping and not isinstance(decision, Finish):
         decision = Finish(status=ledger.stopping.how, by=ledger.stopping.by, why=ledger.stopping.why)
     if isinstance(decision, Finish):
-        ended = RunRecord(at=moment.at, what=decision.status, by=decision.by, why=decision.why)
+        runs = tuple(map(sub_run, ran))
+        ended = RunRecord(at=moment.at, what=decision.status, by=decision.by, why=decision.why, runs=runs)
         return Step(ledger=ledger.having(doing=decision), decision=decision, records=(*records, ended))
     if ledger.paused_by is not None and not isinstance(decision, Ask):
         held = ledger.having(resume=decision, paused_by=None)

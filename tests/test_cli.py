@@ -137,6 +137,9 @@ def test_without_a_server_every_command_names_the_address_and_the_remedy(folder:
         pytest.param(("tell", "r", "guide"), "needs TEXT", id="guidance without words"),
         pytest.param(("tell", "r", "pause", "x"), "takes no value", id="a pause with a value"),
         pytest.param(("start", "agent.toml", "--task", "x", "--id", "a\nb"), "--id", id="an id that breaks the line"),
+        pytest.param(
+            ("start", "agent.toml", "--task", "x", "--id=--help"), "begin with a dash", id="an id like a flag"
+        ),
         pytest.param(("start", "agent.toml", "--task", "x", "--settings", "no.toml"), "no.toml", id="no settings file"),
         pytest.param(("dev", "--script", "no.toml"), "no.toml", id="no script"),
     ],

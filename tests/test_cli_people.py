@@ -36,6 +36,8 @@ SCRIPT: dict[str, list[dict[str, Any]]] = {
     "long": [calls({"order": "x" * 20_000, "amount": 1}), DONE],
     "elsewhere": [calls(ARGUMENTS), DONE],
     "lost": [calls(ARGUMENTS, tool="charge"), DONE],
+    "parent": [calls({"task": "ask them"}, tool="help"), {"kind": "text", "text": '{"summary": "all asked"}'}],
+    "helper": [calls({"question": "How far?"}, tool="ask_person"), DONE],
     "question": [calls({"question": "Which one?", "options": ["the first", "the second"]}, tool="ask_person"), DONE],
 }
 
@@ -53,8 +55,10 @@ def stage(temporal_server: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     for name in SCRIPT:
         agent = f'name = "{name}"\nmodels = ["openai:{name}"]\ntools = ["refund", "charge", "ask_person"]\n'
         (folder / f"{name}.toml").write_text(agent)
+    (folder / "parent.toml").write_text('name = "parent"\nmodels = ["openai:parent"]\ntools = ["help"]\n')
+    helper = '[agents.helper]\nfile = "helper.toml"\n[tools.help]\nagent = "helper"\ndescription = "Asks"\n'
     provider = f'[providers.openai]\napi = "openai-chat"\nbase_url = "{models.url}/v1"\nkey_env = "OPENAI_API_KEY"\n'
-    settings = f'task_queue = "people"\n{provider}{TOOLS}'
+    settings = f'task_queue = "people"\n{provider}{TOOLS}\n{helper}'
     (folder / "endstop.toml").write_text(settings)
     (folder / "other.toml").write_text(f'{settings}\n[store]\nurl = "sqlite:///other.db"\n')
     stage = Stage(temporal_server, folder, models)
@@ -166,6 +170,25 @@ def test_a_question_shows_its_options_and_the_reply_is_what_the_model_gets(stage
     assert stage.endstop("answer", "question", "reply", "neither of them").code == 0
     ended(stage, "question")
     assert "neither of them" in told(stage, "question")
+
+
+def test_what_a_sub_run_asks_is_told_where_its_parent_is_watched_shown_and_listed(stage: Stage) -> None:
+    watch = stage.begin("start", "parent.toml", "--task", "x", "--id", "parent", "--watch")
+    command = "`endstop show parent/1.0`"
+    read_until(watch, f"sub-run parent/1.0 asks a person (Question): {command}")
+    assert f"sub-run parent/1.0 asks a person (Question): {command}\n" in stage.endstop("show", "parent").out
+    assert asked(stage, "parent/1.0")["label"] == "Question"
+    listed = stage.endstop("ls", "--needs-human")
+    assert "  endstop show parent/1.0   (for parent)\n" in listed.out
+    (one,) = [run for run in stage.endstop("ls", "--needs-human", "-o", "json").json if run["id"] == "parent/1.0"]
+    assert one["parent"] == "parent"
+    assert stage.endstop("answer", "parent/1.0", "reply", "this far").code == 0
+    rest, _ = watch.communicate()
+    assert rest.endswith('its answer:\n  | {\n  |   "summary": "all asked"\n  | }\nparent  completed\n')
+    shown = stage.endstop("show", "parent", "-o", "json").json
+    assert (shown["answer"], shown["output"]) == ('{"summary": "all asked"}', {"summary": "all asked"})
+    assert shown["sub_runs"][0]["run"] == "parent/1.0"
+    assert "parent/1.0 (help)" in stage.endstop("show", "parent").out
 
 
 def test_an_approval_of_a_call_is_none_of_the_next_one(stage: Stage, billing: Billing) -> None:

@@ -366,9 +366,9 @@ def test_leaving_a_watch_leaves_the_run_going_and_a_stop_ends_it_with_who_and_wh
     read_until(watch, "the run began")
     watch.send_signal(signal.SIGINT)
     _, parting = watch.communicate()
-    assert (watch.returncode, parting) == (1, f"endstop: {cli.GOES_ON.format('told')}\n")
+    assert (watch.returncode, parting) == (1, f"endstop: {cli.GOES_ON.format('endstop watch told')}\n")
     told = stage.endstop("tell", "told", "stop", "--reason", "enough", "-o", "json")
-    assert told.json == {"id": "told", "directive": "stop"}
+    assert told.json == {"id": "told", "directive": "stop", "intervention": ""}
     watched = stage.endstop("watch", "told", "-o", "json")
     *records, end = [json.loads(text) for text in watched.out.splitlines()]
     assert (watched.code, end["state"]) == (1, "stopped")
@@ -383,7 +383,15 @@ def test_a_run_stops_before_the_call_that_could_cross_its_limit_and_goes_on_once
     assert "used 300 tokens in, 400 out, 0.0043 USD" in seen
     assert "spend limit: 0.0043 USD spent of 0.0100, and the next call goes to openai:thrifty" in seen
     (needed,) = re.findall(r"this call needs (\S+) USD or more", seen)
-    assert stage.endstop("answer", "thrifty", "raise", "--amount", needed).code == 0
+    nope = stage.endstop("tell", "thrifty", "model", "openai:nope")
+    assert (nope.code, nope.out) == (1, "")
+    assert "refused it: openai:nope is not a model of stage main" in nope.err
+    guided = stage.endstop("tell", "thrifty", "guide", "be brief").out
+    assert guided.startswith(
+        "thrifty: told, the model reads it with the next call\nit still waits for a person (SpendLimit)"
+    )
+    assert "takes a number" in stage.endstop("answer", "thrifty", "raise", "a lot").err
+    assert stage.endstop("answer", "thrifty", "raise", needed).code == 0
     rest, _ = watch.communicate()
     assert (watch.returncode, "thrifty  completed" in rest) == (0, True)
     for command in ("show", "journal", "transcript"):
@@ -399,6 +407,7 @@ def test_what_the_worker_refuses_ends_the_run_and_the_watch_with_its_reason(stag
     watched = stage.endstop(*start, settings="more.toml")
     assert watched.code == 1
     assert 'refused  failed: agent: stage main: unknown gate "more"; there are: tests' in watched.out
+    assert "asks nothing: it is failed" in stage.endstop("answer", "refused", "retry").err
 
 
 def test_the_output_of_a_failed_gate_can_be_had_whole_and_a_mistyped_gate_is_told(story: Story, stage: Stage) -> None:

@@ -1,11 +1,15 @@
 """What a journal tells people: one line a record, sums that add up, text that cannot command a terminal."""
 
 import re
+import shlex
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import cli
+from commands.final_answer import FinalAnswer
+from commands.final_answer import told as answer_told
 from commands.runs import Unfinished, View
 from commands.show import as_json, clock, doing, journal_lines, question, show, waiting
 from commands.tables import plain, table
@@ -15,7 +19,7 @@ from commands.watch import Watch
 from commands.words import line, narrate, seconds
 from inbox.asked_call import AskedCall
 from ledger.conversation import Conversation
-from ledger.interventions import ACCEPTS, ApprovalNeeded, BudgetSpent, Open, SpendLimit, WorkspaceLost
+from ledger.interventions import ACCEPTS, ApprovalNeeded, BudgetSpent, NoProgress, Open, SpendLimit, WorkspaceLost
 from ledger.journal import (
     AnswerRecord,
     CompactionRecord,
@@ -31,7 +35,7 @@ from ledger.journal import (
 )
 from ledger.records import AttemptRecord, Failed, FailedOutcome, FailoverRecord, RequestDigest, Retry, UsageRecord
 from ledger.target import Target
-from workflows.messages import Status
+from workflows.messages import ChildStatus, Status
 from workflows.replies import MEANS, TAKES
 from workflows.showing import asked_of
 
@@ -222,6 +226,7 @@ def test_a_cost_says_whether_it_is_a_bound_or_unknown(record: UsageRecord, words
     ("usage", "cell", "sentence"),
     [
         ([used("3.1.2", 0.01)], "0.0100", "cost 0.0100 USD"),
+        ([used("3.1.2", 0.00003)], "0.000030", "cost 0.000030 USD"),
         (
             [used("3.1.1", 0.02, estimated=True), used("3.1.2", 0.01)],
             "up to 0.0300",
@@ -235,7 +240,7 @@ def test_a_cost_says_whether_it_is_a_bound_or_unknown(record: UsageRecord, words
         ([used("3.1.2", None)], "1 of unknown price", "cost unknown, 1 attempt at an unknown price"),
         ([], "-", ""),
     ],
-    ids=["known", "a bound", "partly unknown", "unknown", "nothing used"],
+    ids=["known", "little", "a bound", "partly unknown", "unknown", "nothing used"],
 )
 def test_the_cost_of_a_run_is_told_with_what_is_not_known_of_it(
     usage: list[UsageRecord], cell: str, sentence: str
@@ -254,12 +259,76 @@ def test_a_gate_that_could_not_run_points_to_why_and_one_that_failed_to_what_it_
     assert "what failed: `endstop output r g` has it whole" in spent
 
 
+@pytest.mark.parametrize("asked", ACCEPTS, ids=str)
+def test_every_printed_answer_is_bound_to_what_is_shown(asked: str) -> None:
+    opened = asked_of(QUESTION).model_copy(update={"label": asked, "answers": (*ACCEPTS[asked], "stop")})
+    commands = [row for row in question("r", opened).splitlines() if "endstop answer" in row]
+    assert commands
+    assert all(row.endswith(f" --intervention int-1 --digest {QUESTION.digest}") for row in commands)
+
+
+@pytest.mark.parametrize("run", ["ask 1", "a/b'c $(x)", "--help", "-x; `y`", "plain"])
+def test_a_printed_command_names_the_run_whatever_its_id_is(run: str) -> None:
+    (command,) = [
+        row for row in question(run, asked_of(QUESTION)).splitlines() if "endstop answer" in row and "retry" in row
+    ]
+    program, *words = shlex.split(command)
+    assert program == "endstop"
+    context = cli.main.commands["answer"].make_context("answer", words[1:])
+    assert (context.params["run"], context.params["label"], context.params["digest"]) == (run, "retry", QUESTION.digest)
+
+
+def test_a_gate_that_makes_no_progress_is_named_and_one_that_could_not_run_has_no_round() -> None:
+    stuck = NoProgress(gate="tests", fingerprint="4e1d", repetitions=4)
+    assert 'no progress: failure "4e1d" of gate tests failed 4 times unchanged' in str(stuck)
+    broken = GateRecord(at=1, gate="crash", report=1, round=0, verdict="broken", decided="broken")
+    assert line(broken) == "gate crash: it could not run, which tells nothing of the work"
+    facts = {"workspace": "", "worker": "", "gate": "crash"}
+    asks = InterventionRecord(at=1, id="int-1", digest="d", label="WorkspaceLost", facts=facts)
+    assert line(asks) == "int-1: needs a person: WorkspaceLost (gate crash)"
+    assert "crash  -  " in re.sub(" +", "  ", show(View(id="r", state="running", entries=tuple(journal(broken)))))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "output"),
+    [
+        ("It is done.\x1b[2J", "  | It is done.\\x1b[2J", None),
+        ("one\nendstop answer r stop", "  | one\n  | endstop answer r stop", None),
+        ('{"summary": "fini\u202e"}', '  | {\n  |   "summary": "fini\\x202e"\n  | }', {"summary": "fini\u202e"}),
+        ("[see above", "  | [see above", None),
+        ("x" * 4_010, "[10 more characters: `endstop show r -o json` has them]", None),
+    ],
+    ids=["no command to the terminal", "lines that cannot pass for ours", "a value", "no value", "long"],
+)
+def test_the_answer_of_a_run_that_completed_is_on_its_page(text: str, shown: str, output: Any) -> None:
+    view = View(id="r", state="completed", answer=FinalAnswer(text=text))
+    assert shown in show(view)
+    assert shown in answer_told("r", view.answer)  # as a watch prints it
+    assert (as_json(view)["answer"], as_json(view)["output"]) == (text, output)
+
+
+def test_a_run_says_which_sub_runs_are_under_way_and_what_they_ask() -> None:
+    children = (ChildStatus(id="sup/1.0", intervention="Question"), ChildStatus(id="sup/1.1"))
+    status = Status(
+        status="running",
+        agent="a",
+        stage="s",
+        turn=1,
+        doing="running ask",
+        children=children,
+        conversation=Conversation(id="c"),
+    )
+    page = show(View(id="sup", state="running", status=status))
+    assert "sub-run sup/1.0 asks a person (Question): `endstop show sup/1.0`\n" in page
+    assert "sub-run sup/1.1 is under way: `endstop show sup/1.1`\n" in page + "\n"
+
+
 def test_a_spend_limit_says_how_far_it_has_to_be_raised() -> None:
     """Rounded up: an amount that is copied from the page must be enough."""
     target = Target.parse("openai:gpt-5")
     limit = SpendLimit(spent_usd=0.00431, limit_usd=0.01, target=target, bound_usd=0.00587)
     page = question("r", asked_of(Open(id="int-1", intervention=limit, at=1)))
-    assert "endstop answer r raise --amount N\n" in page
+    assert "endstop answer r raise --amount N --intervention int-1 " in page
     assert "lift the limit by this much; this call needs 0.0003 USD or more" in page
     unknown = SpendLimit(spent_usd=0, limit_usd=0.01, target=target)
     page = question("r", asked_of(Open(id="int-1", intervention=unknown, at=1)))
@@ -328,7 +397,7 @@ def test_time_is_accounted_once_a_retry_wait_by_timer_too() -> None:
     waited = WaitRecord(at=1_001, reason="retry", target="a:b", asked_ms=16_000, slept_ms=16_000)
     spent = time_spent(journal(RATE_LIMITED, waited, ANSWERED, tools(30, 70), ASKED, ANSWER))
     assert (spent.models_ms, spent.waits_ms, spent.tools_ms, spent.people_ms) == (3_000, 16_000, 70, 10_000)
-    assert (spent.total_ms, spent.attempts, spent.failed) == (29_000, 2, 1)
+    assert (spent.total_ms, spent.attempts, spent.failed) == (29_070, 2, 1)
 
 
 def test_a_durable_wait_between_calls_is_counted_as_waiting() -> None:

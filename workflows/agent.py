@@ -157,8 +157,9 @@ class AgentWorkflow:
         if fact:
             moment = self._run.moment(jitter=workflow.random().random())
             self._apply(decide(self._run.ledger, fact, moment))
+        ended = self._run.children.unbooked()  # those that a fact told of are counted
         if self._halting() and not isinstance(self._run.ledger.doing, Finish):
-            self._apply(halt(self._run.ledger, self._run.moment()))
+            self._apply(halt(self._run.ledger, self._run.moment(), () if fact else ended))
 
     async def _carry_out(self, decision: Decision) -> Fact | None:
         match decision:
@@ -242,6 +243,9 @@ class AgentWorkflow:
         except asyncio.CancelledError:  # it is delivered once, and the journal comes first
             await self._run.notebook.flush(self._run.conversation.id)
         if decision.status == "cancelled":
+            parent = self._run.started.parent
+            if parent and workflow.patched("cancelled-sub-run-tells-its-use"):
+                await tell_parent(parent, "", self._run.ledger.totals)
             raise asyncio.CancelledError
         answer = None
         if self._run.started.inline and decision.status == "completed":

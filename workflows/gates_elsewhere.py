@@ -18,7 +18,8 @@ from temporalio.exceptions import (
 )
 
 from activities.contract import JUDGE_TASK, READ_ANSWER, Child, Elsewhere, KeepVerdict, Parent, ReadAnswer, RunGate
-from ledger.outcomes import Passed, Totals
+from ledger.outcomes import Passed
+from ledger.totals import Totals, of_gate
 from workflows.carrying_out import PICKUP, local
 from workflows.running_tools import Round
 from workflows.tools_elsewhere import call_elsewhere
@@ -89,10 +90,11 @@ async def judged(
     order = asked.model_copy(update={"agent_ref": about.prepared.agent_ref, "stage": about.stage})
     task = str(await local(JUDGE_TASK, order))
     own = Parent(workflow_id=workflow.info().workflow_id, depth=about.prepared.plan.depth, spend_usd=spend_usd)
-    ended = await about.children.run(f"gate.{asked.seq}", route, task, own)
+    ran = await about.children.run(of_gate(asked.seq), asked.gate, route, task, own)
+    ended = ran.result
     if isinstance(ended, str):
-        return KeepVerdict(asked=asked, broken=f"the judge failed: {ended}"), None
+        return KeepVerdict(asked=asked, broken=f"the judge failed: {ended}"), ran.totals
     if ended.status == "completed":
-        return KeepVerdict(asked=asked, judgement=ended.conversation), ended.totals
+        return KeepVerdict(asked=asked, judgement=ended.conversation), ran.totals
     why = f"{ended.by or 'somebody'} stopped the judge: {ended.why or 'no reason given'}"
-    return KeepVerdict(asked=asked, broken=why), ended.totals
+    return KeepVerdict(asked=asked, broken=why), ran.totals

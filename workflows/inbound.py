@@ -28,6 +28,8 @@ def read_message(messages: Sequence[Any], door: str) -> Answer | Directive | Ref
         message = {"answer": message.strip()}
     if not isinstance(message, dict):
         return _malformed(f"an answer is text or an object: {EXPECTED}")
+    if not {"answer", "directive"} & message.keys():
+        return _malformed(f'it has neither "answer" nor "directive": {EXPECTED}')
     envelope = {"door": door} | {k: v for k, v in message.items() if k in _ENVELOPE}
     body = {k: v for k, v in message.items() if k not in _ENVELOPE}
     try:

@@ -10,11 +10,11 @@ from pydantic import JsonValue
 
 from ledger.conversation import Conversation
 from ledger.model import Frozen
-from ledger.outcomes import Totals
+from ledger.totals import Totals
 
 SIGNAL_INTERVENE = "intervene"
 SIGNAL_CHILD = "child"
-"""A sub-agent tells its parent that it waits for a person, or waits no longer."""
+"""A sub-agent tells its parent that it waits for a person, or waits no longer; cancelled, also what it used."""
 UPDATE_ANSWER = "answer"
 QUERY_STATUS = "status"
 QUERY_INTERVENTION = "intervention"
@@ -48,6 +48,13 @@ class ChildStatus(Frozen):
     """Label of the intervention that it has open."""
 
 
+class ChildWord(ChildStatus):
+    """What a sub-agent tells its parent."""
+
+    totals: Totals | None = None
+    """What it came to, of one that was cancelled: its parent gets no result of it."""
+
+
 class Status(Frozen):
     """Query `status`: where the run stands, in numbers and names."""
 
@@ -70,8 +77,8 @@ class Status(Frozen):
     charges: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = 0
-    """Sum of the known prices."""
+    cost_usd: float | None = 0
+    """Sum of the known prices; None: attempts used something, and no price is known."""
     unpriced: int = 0
     """Attempts with usage whose price is unknown."""
     children: tuple[ChildStatus, ...] = ()

@@ -13,7 +13,7 @@ from temporalio.exceptions import ActivityError
 
 from activities.contract import KEEP_VERDICT, RUN_GATE, Child, Elsewhere, GateDone, Here, KeepVerdict, RunGate
 from ledger.decisions import RunGates
-from ledger.outcomes import Broken, GateReport, GatesRan, Passed, Totals, Verdict
+from ledger.outcomes import Broken, GateReport, GatesRan, Passed, Verdict
 from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, decision_id, local, pickup
 from workflows.gates_elsewhere import asked_elsewhere, judged
 from workflows.running_tools import IN_WORKSPACE, Round
@@ -51,11 +51,10 @@ async def _elsewhere(about: Round, asked: RunGate, route: Elsewhere | Child, sha
     """A gate that is not ours. What it says of the work goes into the store."""
     began = workflow.time()
     said: Passed | KeepVerdict
-    totals: Totals | None = None
     if isinstance(route, Child):
         said, totals = await judged(about, asked, route, share)
     else:
-        said = await asked_elsewhere(asked, route)
+        said, totals = await asked_elsewhere(asked, route), None
     verdict = said if isinstance(said, Passed) else _VERDICT.validate_python(await local(KEEP_VERDICT, said))
     duration_ms = round((workflow.time() - began) * 1_000)
     return GateReport(gate=asked.gate, seq=asked.seq, verdict=verdict, duration_ms=duration_ms, totals=totals)

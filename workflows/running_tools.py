@@ -21,7 +21,7 @@ from activities.contract import RUN_TOOL, STORE_S, Child, Elsewhere, Here, Paren
 from ledger.answers import Reject, Reply
 from ledger.conversation import Conversation
 from ledger.decisions import RunTools
-from ledger.outcomes import ToolOutcome, ToolRequest, ToolsRan, Totals
+from ledger.outcomes import ToolOutcome, ToolRequest, ToolsRan
 from workflows.carrying_out import HEARTBEAT_TIMEOUT, IDEMPOTENT, ONCE, decision_id, local, pickup
 from workflows.children import Children, run_subagent
 from workflows.tools_elsewhere import run_elsewhere
@@ -64,22 +64,20 @@ async def _run_tool(about: Round, call: ToolRequest) -> tuple[ToolOutcome, Conve
         answer=about.answer,
         workspace=about.prepared.workspace,
     )
-    done, totals = await _done(about, order, call.spend_usd)
+    done = await _done(about, order, call.spend_usd)
     if not isinstance(done, ToolDone):
         return ToolOutcome(index=call.index, name=call.name, status=done, arguments=call.arguments), None
     stored = done.outcome.status in ("ok", "error", "rejected")
-    return done.outcome.model_copy(update={"totals": totals}), done.conversation if stored else None
+    return done.outcome, done.conversation if stored else None
 
 
-async def _done(
-    about: Round, order: RunTool, spend_usd: float | None
-) -> tuple[ToolDone | Literal["lost", "no_workspace"], Totals | None]:
+async def _done(about: Round, order: RunTool, spend_usd: float | None) -> ToolDone | Literal["lost", "no_workspace"]:
     spoken = isinstance(order.call.said, Reject | Reply)
     match Here(local=True) if spoken else about.prepared.routes.get(order.call.name, IN_WORKSPACE):
         case Here() as route:
-            return await _here(about.prepared, order, route, about.turn), None
+            return await _here(about.prepared, order, route, about.turn)
         case Elsewhere() as route:
-            return await run_elsewhere(order, route, about.turn), None
+            return await run_elsewhere(order, route, about.turn)
         case Child() as route:
             depth = about.prepared.plan.depth
             own = Parent(workflow_id=workflow.info().workflow_id, depth=depth, spend_usd=spend_usd)

@@ -44,7 +44,7 @@ class Display:
             SearchAttributeKey.for_keyword(name).value_set(value) for name, value in changed.items()
         ]
         if self._spend_is_due(status):
-            updates.append(SearchAttributeKey.for_float(ATTRIBUTE_SPEND).value_set(status.cost_usd))
+            updates.append(SearchAttributeKey.for_float(ATTRIBUTE_SPEND).value_set(status.cost_usd or 0))
             self._spend_shown_at = status.turn
         if updates:
             workflow.upsert_search_attributes(updates)
@@ -53,7 +53,7 @@ class Display:
     def _spend_is_due(self, status: Status) -> bool:
         ended = status.status in ("completed", "stopped", "cancelled")
         due = ended or status.turn >= self._spend_shown_at + SPEND_EVERY_TURNS
-        return ATTRIBUTE_SPEND in self._exist and status.cost_usd > 0 and due
+        return ATTRIBUTE_SPEND in self._exist and bool(status.cost_usd) and due
 
 
 def _listed(status: Status) -> RunStatus:
@@ -128,7 +128,7 @@ def status_of(
         charges=totals.charges,
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
-        cost_usd=totals.cost_usd,
+        cost_usd=totals.known_usd,
         unpriced=totals.unpriced,
         children=children,
         conversation=conversation,
@@ -207,9 +207,7 @@ def details(status: Status, asked: Asked | None) -> str:
         rows.append(("asks", _cell(f"{asked.label}: {asked.text}")))
         rows.append(("answers", ", ".join(asked.answers)))
         payload = f'{{"answer": "{asked.answers[0]}", "intervention": "{asked.id}", "digest": "{asked.digest}"}}'
-        rows.append(
-            ("how", f"`endstop answer {{workflowId}} {asked.answers[0]}` or signal `intervene` with `{payload}`")
-        )
+        rows.append(("how", f"`endstop show {{workflowId}}` has the commands; or signal `intervene` with `{payload}`"))
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     return f"| | |\n|---|---|\n{table}".encode()[:MAX_DETAILS].decode(errors="ignore")
 

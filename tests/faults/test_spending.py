@@ -104,4 +104,4 @@ async def test_an_unknown_price_is_asked_about_before_the_first_call(stage):
     await raised(run, asked, 1)
     assert (await run.result())["status"] == "completed"
     status = await run.query("status")
-    assert (status["cost_usd"], status["unpriced"]) == (0, 1)
+    assert (status["cost_usd"], status["unpriced"]) == (None, 1)

@@ -37,8 +37,14 @@ async def test_a_sub_agent_gets_its_task_and_its_answer_is_the_calls_result(stag
 
 async def test_what_sub_agents_used_is_counted_in_the_run_that_started_them(stage, tmp_path):
     act = await begin(stage, tmp_path, parent=[DELEGATED, TEXT], child=[THREE])
-    result = await (await act.start(AGENT)).result()
+    run = await act.start(AGENT)
+    result = await run.result()
     assert (result["totals"]["attempts"], result["totals"]["unpriced"]) == (3, 1)
+    (batch,) = await records(run, "tools")
+    (sub,) = batch["runs"]
+    assert (sub["run"], sub["name"], sub["attempts"], sub["unpriced"]) == ("1.0", "help", 1, 1)
+    assert "cost_usd" not in sub
+    assert batch["calls"][0]["duration_ms"] > 0
 
 
 async def test_a_sub_agents_question_is_seen_from_its_parent_and_answered_in_the_child(stage, tmp_path):
@@ -75,17 +81,20 @@ async def test_a_sub_agent_that_is_stopped_is_told_to_the_model(stage, tmp_path)
     assert "not needed" in told(act)
 
 
-async def test_stopping_a_run_stops_its_sub_agents(stage, tmp_path):
+async def test_stopping_a_run_stops_its_sub_agents_and_counts_what_they_used(stage, tmp_path):
     question = calls('{"question": "How far?"}', name="ask_person")
     act = await begin(stage, tmp_path, parent=[DELEGATED, TEXT], child=[question])
     run = await act.start(AGENT)
 
-    async def begun() -> bool:
-        return bool((await run.query("status"))["children"])
+    async def asked() -> bool:
+        return any(child["intervention"] for child in (await run.query("status"))["children"])
 
-    await eventually(begun)
+    await eventually(asked)
     await run.signal("intervene", {"directive": "stop", "reason": "enough"})
-    assert (await run.result())["status"] == "stopped"
+    result = await run.result()
+    assert (result["status"], result["totals"]["attempts"]) == ("stopped", 2)
+    (sub,) = (await records(run, "run"))[-1]["runs"]
+    assert (sub["run"], sub["attempts"]) == ("1.0", 1)
 
     async def over() -> bool:
         described = await act.client.get_workflow_handle(f"{run.id}/1.0").describe()

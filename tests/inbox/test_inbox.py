@@ -18,7 +18,7 @@ from ledger.outcomes import Passed
 from tests.faults.conftest import eventually
 from tests.inbox.conftest import Forms, ListedWorld, Stage, end
 from tests.workflows.scripted import answered, failing, plan, refused
-from workflows.messages import Status
+from workflows.messages import ChildStatus, Status
 from workflows.showing import asked_of
 
 MARKER = "<script>alert('x')</script>\"&'<b>"
@@ -126,6 +126,15 @@ def test_a_question_shows_the_models_words_as_text_and_its_options_to_choose_fro
     assert "\u202e" not in page
     assert Forms(page).buttons == ["yes", MARKER]
     assert [form["answer"] for form in Forms(page).found] == ["reply", "reply", "stop"]
+
+
+def test_the_page_of_a_run_links_to_its_sub_runs_that_wait():
+    children = (ChildStatus(id="sup/1.0", intervention="Question"), ChildStatus(id="sup/1.1"))
+    conversation = Conversation(id="c")
+    status = Status(status="running", agent="a", stage="s", turn=1, children=children, conversation=conversation)
+    page = pages.single(Waiting(run="sup", status=status), "word", "nonce")
+    assert 'Its sub-run <a href="/run?id=sup%2F1.0">sup/1.0</a> asks a person: Question' in page
+    assert "sup/1.1" not in page
 
 
 # ---- what an answer does

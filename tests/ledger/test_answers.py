@@ -63,6 +63,11 @@ def test_an_answer_is_taken_once():
     assert run.hear(word).reason == "nothing_open"
 
 
+def test_an_answer_that_would_not_fit_is_refused_as_such_although_it_is_not_bound():
+    run = spent()
+    assert run.hear(Answer.model_validate({"body": {"answer": "raise", "amount": 5}})).reason == "unfitting"
+
+
 def test_a_bare_label_fits_only_what_it_cannot_mistake_and_is_marked_unbound():
     run = spent()
     assert run.hear(Answer.model_validate({"body": {"answer": "retry"}})) is None

@@ -5,8 +5,9 @@ import pytest
 from ledger.decisions import CallModel, RunGates
 from ledger.interventions import WorkspaceLost
 from ledger.notes import RepairNote
-from ledger.outcomes import Answered, Broken, Failing, GateReport, GatesRan, Passed, Totals, Trip, Usage, Verdict
+from ledger.outcomes import Answered, Broken, Failing, GateReport, GatesRan, Passed, Trip, Usage, Verdict
 from ledger.policy import Policy, SpendPolicy
+from ledger.totals import Totals
 from tests.ledger.runs import Run, plan_of
 
 LIMITED = Policy(spend=SpendPolicy(limit_usd=10))

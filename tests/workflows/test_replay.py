@@ -99,7 +99,7 @@ async def test_gates_that_are_asked_in_another_order_are_noticed(monkeypatch):
 
 async def test_what_a_judge_is_to_do_is_asked_for_before_it_begins_or_that_is_noticed(monkeypatch):
     async def begun_at_once(about, asked, route, share):
-        return await about.children.run(f"gate.{asked.seq}", route, "task", None)
+        return await about.children.run(f"gate.{asked.seq}", asked.gate, route, "task", None)
 
     monkeypatch.setattr(running_gates, "judged", begun_at_once)
     with pytest.raises((NondeterminismError, RuntimeError)):  # a local activity gets what another one answered
