@@ -29,6 +29,7 @@ from activities.catalog import declarations, routes
 from activities.cautions import warn
 from activities.compacting import Compactor
 from activities.contract import STORE_S
+from activities.declared_checks import check_declared
 from activities.declared_gates import CommandGate
 from activities.declared_tools import CommandTool
 from activities.expiring import Expirer
@@ -172,6 +173,7 @@ async def opened(
         try:
             tools = await closing.enter_async_context(opening)
             gates = open_gates(settings.declared, folder, threads)
+            check_declared(settings.declared, declarations(settings.declared, tools))
         except ToolUnusable as unusable:
             raise CannotRun(str(unusable)) from None
         yield tools, gates

@@ -1,14 +1,14 @@
 """What the operator allows runs to work in, as types: a folder, a git repository at a ref, an archive.
 
 Here: what each kind needs, and which refs an agent may name. Not here: making a copy of it (`workspace`, `checkout`,
-`unpacking`). Light: nothing is looked at before a run claims it.
+`unpacking`). Light: nothing is opened before a run claims it.
 """
 
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Final, Literal, Self, assert_never
+from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
@@ -135,3 +135,17 @@ DeclaredWorkspace = Annotated[
         custom_error_message='a workspace is made of exactly one of "source", "git" and "archive"',
     ),
 ]
+
+
+def absent(workspace: DeclaredWorkspace) -> Path | None:
+    """What it is made of, where that is on this machine and not there; a repository elsewhere is not asked."""
+    match workspace:
+        case FolderWorkspace(source=source):
+            return None if source.is_dir() else source
+        case ArchiveWorkspace(archive=archive):
+            return None if archive.is_file() else archive
+        case GitWorkspace():
+            folder = Path(unquote(urlsplit(workspace.git).path))
+            return folder if workspace.transport == "file" and not folder.exists() else None
+        case _:
+            assert_never(workspace)

@@ -31,6 +31,7 @@ MACHINE: Final = {
     "store": machine.store,
     "sandbox": machine.sandbox,
     "functions": machine.functions,
+    "commands": machine.commands,
     "MCP servers": machine.mcp,
     "workspaces": machine.workspaces,
 }

@@ -12,17 +12,23 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ParamSpec, assert_never
-from urllib.parse import unquote, urlsplit
 
 from activities.declared_gates import CommandGate, FunctionGate, SchemaGate
-from activities.declared_tools import CommandTool, FunctionTool, McpServer
-from activities.declared_workspaces import ArchiveWorkspace, DeclaredWorkspace, FolderWorkspace, GitWorkspace
+from activities.declared_tools import ActivityTool, AgentTool, CommandTool, FunctionTool, McpServer
+from activities.declared_workspaces import (
+    ArchiveWorkspace,
+    DeclaredWorkspace,
+    FolderWorkspace,
+    GitWorkspace,
+    absent,
+)
 from activities.tool_unusable import ToolUnusable
 from commands.endpoint_checks import reached
 from commands.findings import Finding, doubtful, fine, wrong
 from commands.words import counted
 
 if TYPE_CHECKING:
+    from activities.functions import FunctionThreads
     from settings import Settings
 
 P = ParamSpec("P")
@@ -81,7 +87,6 @@ async def sandbox(settings: "Settings") -> list[Finding]:
 async def functions(settings: "Settings") -> list[Finding]:
     """Whether the operator's Python functions, and schemas, can be used: they are imported, and not called."""
     from activities.function_gates import GateFunction
-    from activities.function_tools import function_tool
     from activities.functions import FunctionThreads, make_importable
     from activities.own_gates import checked
 
@@ -90,12 +95,35 @@ async def functions(settings: "Settings") -> list[Finding]:
     with closing(FunctionThreads()) as threads:
         for name, tool in settings.declared.tools.items():
             if isinstance(tool, FunctionTool):
-                findings.append(_usable(f"tool {name}", tool.function, function_tool, tool, threads))
+                findings.append(_usable(f"tool {name}", tool.function, _function_tool, tool, threads))
         for name, gate in settings.declared.gates.items():
             if isinstance(gate, FunctionGate):
                 findings.append(_usable(f"gate {name}", gate.function, GateFunction.of, gate, threads))
             elif isinstance(gate, SchemaGate):
                 findings.append(_usable(f"gate {name}", "its schema", checked, gate))
+    return findings
+
+
+def _function_tool(tool: FunctionTool, threads: "FunctionThreads") -> None:
+    from activities.declared_checks import check_approval
+    from activities.function_tools import function_tool
+
+    check_approval(function_tool(tool, threads).declaration)
+
+
+async def commands(settings: "Settings") -> list[Finding]:
+    """Whether the programs of gates and tools are there, and approvals name arguments of tools that are not ours."""
+    from activities.declared_checks import check_approval, check_program
+
+    declared = settings.declared
+    findings = []
+    for kind, named in (("gate", declared.gates), ("tool", declared.tools)):
+        for name, one in named.items():
+            if isinstance(one, CommandGate | CommandTool):
+                check = f"{kind} {name}"
+                findings.append(_usable(check, f"its program {one.command[0]}", check_program, check, one.command[0]))
+            elif isinstance(one, ActivityTool | AgentTool) and isinstance(one.approval, dict):
+                findings.append(_usable(f"tool {name}", "its approval", check_approval, one.declaration))
     return findings
 
 
@@ -136,10 +164,10 @@ def _workspace(check: str, workspace: DeclaredWorkspace) -> Finding:
     remedy = "name one that is there in endstop.toml"
     match workspace:
         case FolderWorkspace(source=source):
-            there = source.is_dir()
+            there = absent(workspace) is None
             return fine(check, f"{source}") if there else wrong(check, f"there is no folder {source}", remedy)
         case ArchiveWorkspace(archive=archive):
-            there = archive.is_file()
+            there = absent(workspace) is None
             return fine(check, f"{archive}") if there else wrong(check, f"there is no file {archive}", remedy)
         case GitWorkspace():
             return _repository(check, workspace, remedy)
@@ -152,10 +180,9 @@ def _repository(check: str, workspace: GitWorkspace, remedy: str) -> Finding:
         return wrong(check, "there is no program git", "install git on this machine")
     if workspace.transport != "file":
         return fine(check, f"{workspace.git} at {workspace.ref}; it was not asked")
-    folder = Path(unquote(urlsplit(workspace.git).path))
-    if not folder.exists():
+    if (folder := absent(workspace)) is not None:
         return wrong(check, f"there is no repository {folder}", remedy)
-    return fine(check, f"{folder} at {workspace.ref}")
+    return fine(check, f"{workspace.git} at {workspace.ref}")
 
 
 def _folder(settings: "Settings") -> Path:

@@ -150,6 +150,9 @@ function = "no_such_module:stock"
 activity = "Refund"
 task_queue = "billing-nobody"
 description = "Pay money back."
+approval = {{ sum = "1" }}
+[gates.tests]
+command = ["no-such-program"]
 [gates.form]
 schema = {{ type = "objekt" }}
 [mcp.gone]
@@ -184,6 +187,8 @@ async def test_one_broken_setup_is_told_by_everything_that_is_broken_in_it(tmp_p
         "address of unknown": "no-such-host.invalid:443: its host is not known here; look at the host of base_url",
         "store": f"cannot open the store {tmp_path}/taken: unable to open database file",
         "tool stock": "no_such_module:stock cannot be imported (ModuleNotFoundError",
+        "tool refund": 'approval: it has no argument "sum"; there are none',
+        "gate tests": "there is no program no-such-program in ",
         "gate form": "schema: ",
         "MCP server gone": "there is no program no-such-program; install it",
         "MCP server away": f"127.0.0.1:{port}: nothing answers at its address",

@@ -75,6 +75,15 @@ async def test_a_worker_warns_of_every_declared_provider_without_a_key_in_one_li
     assert await warned(A="set") == [("worker.no_key", {"providers": "b, c", "variables": "B, C"})]
 
 
+async def test_a_worker_warns_of_a_workspace_whose_source_is_not_there(warned, tmp_path, monkeypatch):
+    (tmp_path / "endstop.toml").write_text(
+        "[workspaces.gone]\nsource = 'gone'\n[workspaces.here]\nsource = '.'\n[workspaces.far]\ngit = 'https://h/r'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    told = await warned(OPENAI_API_KEY="set")
+    assert told == [("worker.no_source", {"workspace": "gone", "missing": str(tmp_path / "gone")})]
+
+
 async def test_a_default_that_nobody_declared_is_missed_only_where_nothing_can_be_called(warned, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert await warned(OPENAI_API_KEY="set") == []
