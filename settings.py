@@ -181,14 +181,12 @@ def _found(environ: Mapping[str, str]) -> Path | None:
     return here if here.exists() else None
 
 
-def _parsed(source: Path) -> dict[str, Any]:
+def _parsed(source: Path, remedy: str = f"name another file by {CONFIG_VARIABLE}") -> dict[str, Any]:
     try:
         with source.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as problem:
-        raise SettingsError(
-            f"{source}: cannot be read ({problem.strerror}); name another file by {CONFIG_VARIABLE}"
-        ) from None
+        raise SettingsError(f"{source}: cannot be read ({problem.strerror}); {remedy}") from None
     if len(content) > MAX_FILE_BYTES:
         raise SettingsError(f"{source}: is larger than 1 MiB; settings are a few lines of TOML")
     try:
@@ -237,7 +235,7 @@ def _settings(file: _File, base: Path, environ: Mapping[str, str], source: Path 
         sandbox=file.sandbox,
         tools=file.tools,
         mcp=file.mcp,
-        agents={name: _agent(base / table.file) for name, table in file.agents.items()},
+        agents={name: _agent(name, base / table.file) for name, table in file.agents.items()},
         workspaces={name: workspace.placed(base) for name, workspace in file.workspaces.items()},
         workspace_root=base / file.workspace_root,
         capture=file.capture,
@@ -279,10 +277,10 @@ def _keys(encryption: Encryption | None, environ: Mapping[str, str]) -> Keys:
         raise SettingsError(str(problem)) from None
 
 
-def _agent(file: Path) -> AgentSpec:
+def _agent(name: str, file: Path) -> AgentSpec:
     """An agent that others may start, from its file."""
     try:
-        return read_agent(_parsed(file))
+        return read_agent(_parsed(file, f"[agents.{name}] names it: correct file there"))
     except InvalidSpec as problem:
         raise SettingsError(f"{file}: {problem}") from None
 

@@ -53,6 +53,15 @@ class _Declared(Handling):
 
     name: ToolName
 
+    @field_validator("approval", mode="before")
+    @classmethod
+    def _is_one_of_two_forms(cls, given: Any) -> Any:  # noqa: ANN401 - whatever the file holds
+        """Told before pydantic tells of both forms at once."""
+        patterns = isinstance(given, dict) and all(isinstance(one, str) for one in given.values())
+        if not patterns and given not in ("never", "always", "once"):
+            raise ValueError('should be "never", "always", "once", or a pattern for an argument: { amount = "^9" }')
+        return given
+
     @field_validator("approval")
     @classmethod
     def _patterns_compile(cls, approval: Approval) -> Approval:

@@ -31,6 +31,10 @@ class InvalidSpec(ValueError):  # noqa: N818 - the name under which Temporal sho
     """The agent or the task cannot be run; the message is one line."""
 
 
+class Undeclared(InvalidSpec):
+    """It names what the operator did not declare."""
+
+
 class NotHere(InvalidSpec):
     """This worker cannot run it for want of a key or of its store's content; another one of its task queue might."""
 
@@ -68,7 +72,7 @@ def check_agent(agent: AgentSpec, declared: Declared, tools: Mapping[str, Route]
         _check_stage(stage, declared, tools)
         needs = _needs_workspace(stage, declared, tools)
         if agent.workspace is None and needs:
-            raise InvalidSpec(
+            raise Undeclared(
                 f"agent: stage {stage.name}: {needs} a workspace, and the agent names none; "
                 f"set workspace; {suggestion('', declared.workspaces)}"
             )
@@ -161,7 +165,7 @@ def _needs_workspace(stage: StageSpec, declared: Declared, tools: Mapping[str, R
 
 def _known(kind: str, name: str, known: Collection[str], where: str) -> None:
     if name not in known:
-        raise InvalidSpec(f'{where}: unknown {kind} "{shown(name)}"; {suggestion(name, known)}')
+        raise Undeclared(f'{where}: unknown {kind} "{shown(name)}"; {suggestion(name, known)}')
 
 
 def canonical(agent: AgentSpec) -> bytes:

@@ -37,11 +37,13 @@ def check_names(path: Path, agent: AgentSpec, settings: "Settings") -> None:
     """Check what the agent names against what the operator declared, and say by which file."""
     try:
         spec.check_agent(agent, settings.declared, routes(settings.declared))
-    except spec.InvalidSpec as error:
+    except spec.Undeclared as error:
         by = (
             f"declared by {settings.source}" if settings.source else "no endstop.toml is here: name one with --settings"
         )
         raise BadInput(f"{path}: {error} ({by})") from None
+    except spec.InvalidSpec as error:
+        raise BadInput(f"{path}: {error}") from None
 
 
 def read_task(given: str) -> str:

@@ -22,6 +22,9 @@ SHOWN_NAME: Final = 64
 SHOWN_CHOICES: Final = 12
 """Known names that are listed where none is close."""
 
+ALIKE: Final = 0.65
+"""How alike a known name has to be to be meant, from 0 to 1 (difflib): "opnai" and "openai" are 0.9, "nope" is 0.6."""
+
 _EXPECTED: Final = {
     # pydantic's words, where ours are plainer
     "missing": "is missing",
@@ -56,7 +59,7 @@ def one_line(error: ValidationError, subject: str, shape: type[BaseModel] | None
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Which known name was probably meant, else which there are: the second half of a line about an unknown one."""
     names = sorted(set(known))
-    close = get_close_matches(name, names, n=1)
+    close = get_close_matches(name, names, n=1, cutoff=ALIKE)
     if close:
         return f'did you mean "{shown(close[0])}"?'
     if not names:

@@ -112,4 +112,6 @@ class Script(Frozen):
         except ValidationError as problem:
             first = problem.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(step) for step in first["loc"]) or "script"
-            raise ScriptError(f"script {name}: {where}: {first['msg']}") from problem
+            tag = first["type"] == "union_tag_invalid"  # pydantic's words are about tags and discriminators
+            said = "kind '{tag}' is none; it is one of {expected_tags}".format(**first["ctx"]) if tag else first["msg"]
+            raise ScriptError(f"script {name}: {where}: {said}") from problem

@@ -54,6 +54,13 @@ def refused(result: Result, code: int) -> str:
     return line
 
 
+def test_a_path_that_cannot_be_used_is_not_blamed_on_the_operators_file(folder: Path) -> None:
+    (folder / "agent.toml").write_text(AGENT + 'files = ["../x"]\n')
+    line = refused(endstop("start", "agent.toml", "--task", "x"), 2)
+    assert 'file "../x"' in line
+    assert "declared by" not in line
+
+
 @pytest.mark.parametrize(
     ("agent", "told"),
     [
@@ -63,6 +70,7 @@ def refused(result: Result, code: int) -> str:
         pytest.param("models = ['gpt-5']", ("models", "provider:model"), id="a model without a provider"),
         pytest.param("models = ['opnai:gpt-5']", ("opnai", 'did you mean "openai"?'), id="an unknown provider"),
         pytest.param(AGENT.replace("read_file", "raed_file"), ("raed_file", '"read_file"'), id="an unknown tool"),
+        pytest.param(AGENT.replace('"calc"', '"no"'), ('"no"', "(declared by "), id="which file declares is said"),
         pytest.param(AGENT.replace('"tests"', '"test"'), ('"test"', '"tests"'), id="an unknown gate"),
         pytest.param(AGENT.replace("calc", "clac"), ('"clac"', '"calc"'), id="an unknown workspace"),
         pytest.param(AGENT.replace("workspace", "name"), ("workspace",), id="tools without a workspace"),

@@ -80,7 +80,11 @@ def test_all_kinds_of_tools_are_read_and_each_has_its_route(tmp_path):
             COMMAND + "readable = ['jdk']\n",
             'FILE: tools.t.readable[0]: a readable path is absolute, such as "/opt/jdk"',
         ),
-        (ACTIVITY + "approval = 'maybe'\n", "FILE: tools.t.approval"),
+        (
+            ACTIVITY + "approval = 'maybe'\n",
+            'FILE: tools.t.approval: should be "never", "always", "once", or a pattern',
+        ),
+        (ACTIVITY + "approval = { amount = 9 }\n", 'FILE: tools.t.approval: should be "never", "always", "once", or a'),
         (
             ACTIVITY + f"approval = {{ amount = '{MARKER}(' }}\n",
             'FILE: tools.t.approval: the pattern of "amount" is no regular expression',
@@ -134,3 +138,10 @@ def test_all_kinds_of_tools_are_read_and_each_has_its_route(tmp_path):
 )
 def test_a_mistake_is_one_line_that_names_place_and_expectation(tmp_path, text, line):
     assert refusal(tmp_path, text).startswith(line)
+
+
+def test_an_agents_file_that_is_not_there_is_told_with_the_table_that_names_it(tmp_path):
+    line = refusal(tmp_path, "[agents.a]\nfile = 'nope.toml'\n")
+    assert line.endswith(
+        "nope.toml: cannot be read (No such file or directory); [agents.a] names it: correct file there"
+    )

@@ -97,6 +97,7 @@ def test_a_key_of_control_characters_or_endless_length_stays_one_short_line():
 
 def test_names_are_suggested_when_close_and_listed_when_not():
     assert suggestion("opnai", ["openai", "anthropic"]) == 'did you mean "openai"?'
+    assert suggestion("nope", ["openai", "anthropic"]) == "there are: anthropic, openai"
     assert suggestion("zzz", ["openai", "anthropic"]) == "there are: anthropic, openai"
     assert suggestion("zzz", []) == "there are none"
     assert suggestion("zzz", [f"gate{n:02}" for n in range(40)]).endswith("gate11, ...")
