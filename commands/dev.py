@@ -31,12 +31,17 @@ MAX_PORT: Final = 65_535
 
 async def develop(setup: Setup, *, script: Path | None, simulate: bool, ui_port: int | None) -> None:
     """Run all of it until told to stop."""
+    from temporalio.runtime import Runtime
+
     from commands.working import work_with
+    from logs import configure_logging, core_runtime
 
     settings = settings_from(setup.settings).model_copy(update={"deployment": None})  # nobody makes it the current one
     answers = _script(script) if simulate or script or not has_keys(settings.declared) else None
     async with AsyncExitStack() as stack:
         await _server(setup.where, settings, ui_port, stack)
+        configure_logging()
+        Runtime.set_default(core_runtime(), error_if_already_set=False)  # else the core's own lines come between ours
         if answers is not None:
             settings = await _simulated(settings, answers, stack)
             click.echo(said_by(script))

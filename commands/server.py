@@ -5,9 +5,11 @@ For `endstop dev`, the demo and the tests; a production server is the operator's
 """
 
 import asyncio
+import ctypes
 import shutil
 import signal
 import socket
+import sys
 import sysconfig
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,6 +30,9 @@ _CONFIG: Final = (
 )
 """With the first's default every short turn waits for a multiple of 50 ms; with the second's, 5, a workflow task that
 fails again and again is listed (TemporalReportedProblems) a minute later."""
+
+_LIBC: Final = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG: Final = 1
 
 SEARCH_ATTRIBUTES: Final = {
     ATTRIBUTE_STATUS: "Keyword",
@@ -100,12 +105,18 @@ async def running(server: DevServer) -> AsyncIterator[DevServer]:
             stdout=log,
             stderr=log,
             start_new_session=True,
+            preexec_fn=_ends_with_us if sys.platform == "linux" else None,
         )
     try:
         await _until_ready(server, process)
         yield server
     finally:
         await _stop(process)
+
+
+def _ends_with_us() -> None:
+    """Have the kernel end this process when the thread that started it does, a kill -9 included (prctl(2))."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 async def answers(address: str) -> bool:

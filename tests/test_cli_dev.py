@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import httpx2
@@ -93,6 +94,33 @@ def test_one_command_runs_everything_and_its_end_is_the_end_of_everything(
     assert "the inbox is at http://127.0.0.1:" in told[3]
     assert not taken("127.0.0.1", port)
     assert not taken("127.0.0.1", ui_port)
+
+
+STARTS = """
+import asyncio, pathlib, sys
+from commands.server import DevServer, running
+
+async def main(port, folder):
+    async with running(DevServer(port=port, log=pathlib.Path(folder) / "log")):
+        print("ready", flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main(int(sys.argv[1]), sys.argv[2]))
+"""
+
+
+def test_the_server_ends_with_a_process_that_is_killed_without_a_word(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-c", STARTS, str(port), str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        process.kill()
+    for _ in range(200):
+        if not taken("127.0.0.1", port):
+            return
+        threading.Event().wait(0.1)
+    raise AssertionError("the server lives on")
 
 
 def test_a_port_that_something_else_holds_is_said_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
