@@ -25,13 +25,20 @@ ELSEWHERE_S: Final = 60.0
 KEPT: Final = 1_024
 """Runs whose first refusal is remembered; after that all are forgotten, and get their minute anew."""
 
+MACHINE: Final = 16
+"""Characters of a machine's name that its workers are known by: the last, in which those of one cluster differ."""
+
 Poller = Any
 """Temporal's PollerInfo."""
 
 
 def identity(store: str) -> str:
-    """How a worker is known to Temporal: process, machine and store, such as `4711@vm/store-1a2b3c4d`."""
-    return f"{os.getpid()}@{socket.gethostname()}/store-{store}"
+    """How a worker is known to Temporal: process, machine and store, such as `4711@vm/1a2b`.
+
+    History has it in every second event, so it is short.
+    """
+    machine = socket.gethostname().partition(".")[0][-MACHINE:]
+    return f"{os.getpid()}@{machine}/{store}"
 
 
 def machine_of(worker: str) -> str:
@@ -41,7 +48,7 @@ def machine_of(worker: str) -> str:
 
 def store_of(worker: str) -> str:
     """The store in an identity; "" in that of a program which is none of our workers, or of an older release."""
-    return worker.partition("/store-")[2]
+    return worker.partition("/")[2]
 
 
 async def pollers(client: Client, queue: str, *, runs: bool) -> Sequence[Poller]:

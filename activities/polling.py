@@ -25,6 +25,10 @@ STICKY: Final = timedelta(seconds=2)
 
 MAX_ACTIVITIES: Final = 200
 
+UNVERSIONED: Final = "endstop"
+"""Build id of a worker without a release. The SDK's own is a digest of every module's code, which takes it a second of
+each start and 250 bytes of history a turn."""
+
 Activity = Callable[..., Any]
 
 
@@ -47,6 +51,7 @@ def polling(
         activities=activities,
         workflows=workflows,
         identity=identity,
+        build_id=None if deployment else UNVERSIONED,
         max_concurrent_activities=MAX_ACTIVITIES,
         max_heartbeat_throttle_interval=HEARTBEAT,
         default_heartbeat_throttle_interval=HEARTBEAT,

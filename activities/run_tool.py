@@ -38,7 +38,10 @@ class ToolRunner:
         due = asyncio.Event()  # never set: most tools are done before a first heartbeat is due
         async with heartbeats(lambda: {"phase": "tool"}, first=due):
             done = await self._tool_done(request)
-        return {"outcome": done.outcome.model_dump(mode="json"), "conversation": done.conversation.place}
+        return {
+            "outcome": done.outcome.model_dump(mode="json", exclude_defaults=True),
+            "conversation": done.conversation.place,
+        }
 
     async def _tool_done(self, request: RunTool) -> ToolDone:
         began = time.monotonic()

@@ -91,11 +91,11 @@ def placed(url: str) -> tuple[URL, str]:
 
 
 def tag(url: str) -> str:
-    """Eight characters by which workers tell whether they use one store; a server known by two names has two."""
+    """Four characters by which workers tell whether they use one store; a server known by two names has two."""
     target, where = placed(url)
     here = f"{socket.gethostname()}:{Path(where).resolve()}"
     place = here if is_sqlite(target) else f"{target.host}:{target.port}/{target.database}"
-    return hashlib.blake2b(place.encode(), digest_size=4).hexdigest()
+    return hashlib.blake2b(place.encode(), digest_size=2).hexdigest()
 
 
 @contextmanager

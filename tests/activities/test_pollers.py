@@ -19,17 +19,17 @@ class Beside(Others):
 
 @pytest.fixture
 def others():
-    return Beside(None, "q", "1@here/store-a")  # type: ignore[arg-type]
+    return Beside(None, "q", "1@here/a")  # type: ignore[arg-type]
 
 
 async def test_a_run_that_cannot_be_prepared_here_is_left_to_others_while_there_are_any(others):
     assert not await others.may_take("run-1")
-    others.there = ("2@here/store-b",)
+    others.there = ("2@here/b",)
     assert await others.may_take("run-1")
 
 
 async def test_a_run_that_others_did_not_take_in_time_ends(others, monkeypatch):
-    others.there = ("2@here/store-b",)
+    others.there = ("2@here/b",)
     monkeypatch.setattr(pollers, "ELSEWHERE_S", 0)
     assert not await others.may_take("run-1")
 
@@ -58,7 +58,7 @@ def warned(monkeypatch):
         monkeypatch.setattr(cautions, "Others", lambda *_: others)
         others = Beside(None, "q", "")  # type: ignore[arg-type]
         others.there = there
-        await cautions.warn(None, "q", load_settings(environ=environ).declared, "1@here/store-a")  # type: ignore[arg-type]
+        await cautions.warn(None, "q", load_settings(environ=environ).declared, "1@here/a")  # type: ignore[arg-type]
         return told
 
     return warn
@@ -93,6 +93,6 @@ async def test_a_default_that_nobody_declared_is_missed_only_where_nothing_can_b
 
 async def test_a_worker_warns_of_others_whose_store_is_or_may_be_another(warned, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    there = ("2@here/store-a", "3@here/store-b", "4@old")
+    there = ("2@here/a", "3@here/b", "4@old")
     ((event, facts),) = await warned(there, OPENAI_API_KEY="set")
-    assert (event, facts["others"]) == ("worker.other_store", "3@here/store-b, 4@old")
+    assert (event, facts["others"]) == ("worker.other_store", "3@here/b, 4@old")
