@@ -21,7 +21,7 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "fix-tests"
 
 def repairs() -> list[str]:
     """What the scripted model writes into calc.py: first the repair that needs guidance, then six wrong ones."""
-    replies = Script.load(EXAMPLE / "script.toml").models["claude-sonnet-4-5"]
+    replies = Script.load(EXAMPLE / "script.toml").models["claude-sonnet-5-5"]
     calls = [reply.calls[0] for reply in replies if isinstance(reply, ToolCalls)]
     return [json.loads(call.arguments)["content"] for call in calls]
 

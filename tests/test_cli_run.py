@@ -241,7 +241,7 @@ def test_watching_shows_every_attempt_wait_failover_charge_question_and_answer(s
         "waited 2",
         "t1.c1.a2 openai:gpt-5 answered",
         "failed auth",
-        "failover: openai:gpt-5 → anthropic:claude-sonnet-4-5, because auth_failed (auth)",
+        "failover: openai:gpt-5 → anthropic:claude-sonnet-5-5, because auth_failed (auth)",
         "gate tests round 1: 1 failing item",
         "gate tests round 3: 1 failing item",
         "charged (4 so far), stopped by BudgetSpent",
@@ -273,7 +273,7 @@ def test_showing_tells_what_is_asked_in_json_and_how_to_answer_in_words(story: S
     assert [gate["charges"] for gate in asked["gates"]] == [4]
     assert {row["target"]: row["failed"] for row in asked["targets"]} == {
         "openai:gpt-5": {"rate_limited": 1, "auth": 1},
-        "anthropic:claude-sonnet-4-5": {},
+        "anthropic:claude-sonnet-5-5": {},
     }
     assert 'endstop answer story guide --text "…"' in story["asked, in words"].out
 
@@ -334,7 +334,7 @@ def test_the_transcript_holds_the_whole_conversation(story: Story) -> None:
 def test_neither_task_nor_guidance_nor_key_is_in_history_or_journal(story: Story, stage: Stage) -> None:
     events = stage.ask("story", lambda handle: handle.fetch_history()).events
     history = b"".join(event.SerializeToString() for event in events)  # as JSON its payloads would be base64
-    assert b"anthropic:claude-sonnet-4-5" in history
+    assert b"anthropic:claude-sonnet-5-5" in history
     for words in ("zebra-marker", "Make them pass", "key-marker"):
         assert words.encode() not in history
         assert words not in story["journal, json"].out
