@@ -129,7 +129,11 @@ async def test_children_that_a_finished_command_left_behind_are_ended_and_not_wa
 async def test_output_held_by_a_process_out_of_reach_is_not_waited_for(folder, monkeypatch):
     monkeypatch.setattr(limits, "DRAIN_S", 0.05)
     os.mkfifo(folder / "until")
-    escapes = "import os\nif os.fork() == 0:\n    os.setsid(); open('until').read()\nelse: print('done')"
+    escapes = (
+        "import os\nis_away, away = os.pipe()\n"
+        "if os.fork() == 0: os.setsid(); os.write(away, b'.'); open('until').read()\n"
+        "else: os.read(is_away, 1); print('done')"
+    )
     ran = await run_command(python(escapes, folder))
     os.close(os.open(folder / "until", os.O_WRONLY))  # lets it go
     assert (ran.limit, ran.output) == ("", "done\n")
