@@ -81,9 +81,10 @@ _MADE_UP: Final = re.compile(r"(?=.*\d)[\w.-]{6,}$")
 
 
 def _cut(line: str) -> str:
-    line = _RUN.sub(" " * MAX_BLANKS, line.rstrip())
-    if len(line) > LINE_HEAD + LINE_TAIL:
-        line = f"{line[:LINE_HEAD]}…{line[-LINE_TAIL:]}"
+    line = line.rstrip()
     if not line:
         return line
+    line = _RUN.sub(" " * MAX_BLANKS, line)
+    if len(line) > LINE_HEAD + LINE_TAIL:
+        line = f"{line[:LINE_HEAD]}…{line[-LINE_TAIL:]}"
     return _PREFIX.sub("", _DRAWN.sub("", line))

@@ -99,8 +99,9 @@ _FORMS: Final = (
 
 def read_reports(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
     """The failing items of the first row that finds any; empty where no row fits."""
+    distinct = dict.fromkeys(lines)  # outputs repeat themselves, and blank lines most
     for form in _FORMS:
-        if any(form.sign.match(line) for line in lines):
+        if any(form.sign.match(line) for line in distinct):
             items = tuple(_item(form, head, body, mask) for head, body in _blocks(form, lines))
             if items:
                 return tuple(dict.fromkeys(items)) if form.once else items
