@@ -106,6 +106,7 @@ class Wordings:
         """Keep what was put into words, unless a later request may have to say it otherwise."""
         if not wording.field or files or not all(map(self._is_of_its_own, wording.new)):
             return
+        self._taken(wording.key)  # a call that was thought lost may have kept the same
         self._kept[wording.key] = wording
         self._size += len(wording.json)
         while self._size > self._max_bytes:

@@ -161,3 +161,13 @@ def test_what_is_kept_stays_within_its_bytes_and_goes_in_the_order_of_use():
         wordings.keep(wording, {})
     longer = request(user_message("?"), *turn(0, "google"))
     assert [len(wordings.of(longer, run, "origin").new) for run in ("c", "b", "a")] == [2, 2, 3]
+
+
+def test_what_is_kept_twice_takes_its_room_once():
+    wordings = Wordings("google", max_bytes=25)
+    same = [wordings.of(request(user_message("?")), "a", "origin") for _ in range(2)]
+    for wording in (*same, wordings.of(request(user_message("?")), "b", "origin")):
+        wording.finish("contents", ["8 bytes."])
+        wordings.keep(wording, {})
+    longer = request(user_message("?"), *turn(0, "google"))
+    assert [len(wordings.of(longer, run, "origin").new) for run in ("a", "b")] == [2, 2]
