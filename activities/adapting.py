@@ -61,8 +61,12 @@ def may_think(messages: Sequence[ModelMessage], api: Api) -> bool:
     """
     if api != "anthropic-messages":
         return True
-    turn = list(takewhile(_continues_a_round, reversed(messages)))
-    return not turn or any(isinstance(part, ThinkingPart) for part in turn[-1].parts[:1])
+    return all(isinstance(part, ThinkingPart) for message in opening_of(messages) for part in message.parts[:1])
+
+
+def opening_of(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The message with which the tool round under way began; none where there is none under way."""
+    return list(takewhile(_continues_a_round, reversed(messages)))[-1:]
 
 
 def _continues_a_round(message: ModelMessage) -> bool:

@@ -86,7 +86,7 @@ class PydanticAIClient:
 
     def _opened(self, request: Request, wording: Wording) -> AbstractAsyncContextManager[StreamedResponse]:
         model = self._vendor.model(request.model)
-        asked = assembly.settings(request, self._provider, wording.messages, model.profile)
+        asked = assembly.settings(request, self._provider, wording.round, model.profile)
         settings = ModelSettings(**self._vendor.settings | asked)
         parameters = assembly.parameters(request)
         return model_request_stream(

@@ -24,13 +24,14 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import to_json
 
-from activities.adapting import Adapting, alternating
+from activities.adapting import Adapting, alternating, opening_of
 from activities.client import Request
 from activities.declared import Api, Thinking
 from activities.messages import parse
 
-MAX_BYTES: Final = 64 * 2**20
-"""Of JSON, over all conversations of one provider: 400 turns of 2 kB in 80 runs at once."""
+MAX_BYTES: Final = 32 * 2**20
+"""Of JSON, over all conversations of one provider: 200 turns of 2 kB in 80 runs at once. A run that ended goes when
+others need the room."""
 
 _OF_THEIR_OWN: Final = (UserPromptPart, ToolReturnPart, TextPart, ToolCallPart, ThinkingPart)
 """Parts whose words depend on no other message; with `openai-chat` thinking is none of them: pydantic-ai repeats the
@@ -59,8 +60,9 @@ class Wording:
         known = before.bodies if before else ()
         self.new = list(alternating(adapting.all(map(parse, bodies[len(known) :]), start=len(known))))
         """What has to be put into words: the messages after the kept ones."""
-        self.messages: list[ModelMessage] = [*before.messages, *self.new] if before else self.new
-        """All messages, adapted."""
+        self.round: list[ModelMessage] = [*before.opening, *self.new] if before else self.new
+        """Of the messages as they are adapted, what tells how the last tool round began (`adapting.may_think`)."""
+        self.opening: list[ModelMessage] = opening_of(self.round)
         self.field = ""
         """The field of the body that holds the conversation; "" until it is in words."""
         self.json = b""

@@ -13,8 +13,8 @@ from store.errors import ConversationBroken
 from store.messages import Appended
 from store.store import Store
 
-MAX_BYTES: Final = 64 * 2**20
-"""Of message bodies, over all conversations: 400 turns of 2 kB in 80 runs at once."""
+MAX_BYTES: Final = 32 * 2**20
+"""Of message bodies, over all conversations: 200 turns of 2 kB in 80 runs at once."""
 
 
 class _Known:
