@@ -35,6 +35,10 @@ def stored(name: str) -> Path:
     return next(path for path in HISTORIES if path.stem == name)
 
 
+def test_no_history_names_a_folder_of_the_machine_that_recorded_it():
+    assert not [path.stem for path in HISTORIES if 'File \\"/' in path.read_text()]
+
+
 def test_there_is_a_history_of_every_kind_of_run():
     assert {path.stem for path in HISTORIES} >= {
         "plain",
