@@ -103,6 +103,7 @@ async def test_false_alone_fails_and_the_same_verdict_again_is_the_same_failure(
     assert (first["exact"], second["charged"]) == (second["exact"], True)
 
 
+@pytest.mark.full
 async def test_a_long_answer_is_cut_for_another_workers_gate(stage):
     async with audited(stage, [says("x" * 70_000)], [True]) as (_, it, run):
         await run.result()
@@ -117,6 +118,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("said", "reason"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.full
 async def test_another_workers_gate_that_cannot_tell_is_no_failure_and_goes_on_at_a_persons_word(stage, said, reason):
     many = 2 if said == "hang" else 1  # a call that times out is made once more by itself
     async with audited(stage, [says(RIGHT)], [said] * many + [True], more="timeout_s = 0.2") as (act, it, run):
@@ -165,6 +167,7 @@ async def test_a_function_whose_assertion_fails_tells_the_model_why(stage, tmp_p
     assert b"no total in" not in await history(run)
 
 
+@pytest.mark.full
 async def test_a_function_that_crashes_is_broken_and_asked_again_at_a_persons_word(stage, tmp_path):
     act = await checked(stage, tmp_path, "offline", [says(RIGHT)])
     run = await act.start({"models": MODELS, "gates": ["check"]})
@@ -179,6 +182,7 @@ async def test_a_function_that_crashes_is_broken_and_asked_again_at_a_persons_wo
     assert await verdicts(run) == ["broken", "passed"]
 
 
+@pytest.mark.full
 async def test_a_function_sees_the_runs_own_workspace(stage, tmp_path):
     (tmp_path / "project").mkdir()
     written = {"name": "write_file", "arguments": {"path": "report.txt", "content": "13"}}
@@ -254,6 +258,7 @@ async def test_a_judges_findings_go_back_to_the_model_and_the_mended_work_passes
     assert [word in everything for word in (b"seven and six and", b"no unit", WRONG.encode())] == [False] * 3
 
 
+@pytest.mark.full
 async def test_what_a_judge_used_is_counted_in_the_run_that_it_judges(stage, tmp_path):
     used = {"input_tokens": 2, "output_tokens": 3}
     act = await judged(stage, tmp_path, [says(RIGHT, usage=used)], passes(usage=used))

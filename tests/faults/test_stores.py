@@ -113,6 +113,7 @@ async def test_a_run_keeps_its_content_in_the_store_that_the_url_names(begun, ur
 
 
 @both
+@pytest.mark.full
 async def test_workers_with_folders_of_their_own_share_the_work_of_every_run(begun, url, folder):
     act, first = await begun(script(held_until="all are here"))
     other = Stage(act.client, act.address, folder / "other", act.simulator, act.queue)

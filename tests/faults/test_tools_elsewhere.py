@@ -115,6 +115,7 @@ async def test_a_failure_of_the_tool_is_told_to_the_model_in_its_own_words(shop)
     assert "Missing: no such order" in told(act)
 
 
+@pytest.mark.full
 async def test_a_call_whose_worker_hangs_is_never_made_again_without_a_persons_word(shop):
     act, it = await shop(calls('{"order": 7}'), more="timeout_s = 1", answers=["hang", {"refunded": True}])
     async with open_shop(act, it):
@@ -127,6 +128,7 @@ async def test_a_call_whose_worker_hangs_is_never_made_again_without_a_persons_w
     assert '{"refunded":true}' in told(act)
 
 
+@pytest.mark.full
 async def test_a_persons_word_takes_the_place_of_a_lost_call(shop):
     act, it = await shop(calls('{"order": 7}'), more="timeout_s = 1", answers=["hang"])
     async with open_shop(act, it):
