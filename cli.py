@@ -13,7 +13,7 @@ import click
 from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, VERSION_FLAG, run_process, run_to_end, setup_flags
 from commands.opening import Setup
 from commands.refusals import OneLineGroup
-from commands.shell import endstop
+from inbox.shell import endstop
 
 DEV_UI = "http://localhost:8233"
 GOES_ON = "no longer watching; the run goes on, `{}` shows it"

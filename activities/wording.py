@@ -9,7 +9,7 @@ ones of the request, byte for byte, and only of messages whose words depend on n
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import dropwhile
 from typing import Any, Final, NamedTuple
 
@@ -126,8 +126,8 @@ class Wordings:
         )
 
 
-def _leads(known: Sequence[bytes], bodies: Sequence[bytes]) -> bool:
-    return len(known) < len(bodies) and tuple(bodies[: len(known)]) == tuple(known)
+def _leads(known: tuple[bytes, ...], bodies: tuple[bytes, ...]) -> bool:
+    return len(known) < len(bodies) and bodies[: len(known)] == known
 
 
 def _stands_before(item: Any) -> bool:  # noqa: ANN401 - a vendor's own form

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from commands.connect import rpc_errors
 from commands.refusals import BadInput, Refused
 from commands.runs import asked_of, describe, state_of, status_of
-from commands.shell import endstop
 from inbox.asked_call import AskedCall, offered
+from inbox.shell import endstop
 from ledger.answers import DirectiveBody
 from ledger.reading import one_line, suggestion
 from workflows import replies

@@ -19,11 +19,11 @@ from commands.reading import show_run
 from commands.refusals import BadInput, Refused
 from commands.replying import Reply, answer_run
 from commands.runs import status_of
-from commands.shell import endstop
 from commands.stage import Stage, played
 from commands.starting import read_request, start
 from commands.tour_words import ASKED, WELCOME, Narrator
 from commands.watch import Explain, Watch
+from inbox.shell import endstop
 from workflows.replies import Said
 
 TOUR: Final = "fix-tests"

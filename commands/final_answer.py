@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import JsonValue
 
-from commands.shell import endstop
 from commands.tables import plain
+from inbox.shell import endstop
 from ledger.model import Frozen
 
 if TYPE_CHECKING:

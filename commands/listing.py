@@ -14,10 +14,10 @@ from activities.contract import (
 )
 from commands.connect import connect, rpc_errors
 from commands.opening import Setup
-from commands.shell import endstop
 from commands.tables import plain, print_json, table
 from commands.words import amount
 from encryption import CLEAR
+from inbox.shell import endstop
 from ledger.model import Frozen
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from commands.final_answer import answer_of
 from commands.opening import Opened, Setup, opened, settings_from
 from commands.refusals import BadInput, Refused
 from commands.runs import View, look
-from commands.shell import endstop
 from commands.show import as_json, journal_lines, show
 from commands.sums import what_it_cost, why_so_long
 from commands.tables import print_json
 from commands.transcript import messages, render
 from commands.watch import Watch
+from inbox.shell import endstop
 
 if TYPE_CHECKING:
     from ledger.conversation import Conversation

@@ -15,10 +15,10 @@ from commands.opening import Opened, Setup, open_store, opened, settings_from
 from commands.refusals import BadInput, Refused
 from commands.run_contents import cut, own
 from commands.runs import View, describe, look
-from commands.shell import endstop
 from commands.tables import print_json
 from commands.transcript import messages
 from commands.words import counted, place
+from inbox.shell import endstop
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowHandle

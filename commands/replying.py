@@ -17,10 +17,10 @@ from commands.answering import (
 from commands.opening import Opened, Setup, opened
 from commands.refusals import BadInput
 from commands.runs import call_of, status_of
-from commands.shell import endstop
 from commands.show import question
 from commands.tables import plain, plain_line, print_json
 from inbox.asked_call import ABOUT_A_CALL, AskedCall, misfit, offered
+from inbox.shell import endstop
 from ledger.model import Frozen
 from workflows.messages import Asked
 from workflows.replies import NEEDS, TAKES, Said

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from commands.shell import endstop
 from commands.tables import table
+from inbox.shell import endstop
 from ledger.journal import Entry, GateRecord
 
 MAX_SHOWN: Final = 20

@@ -12,7 +12,6 @@ from commands.compaction_words import compactions
 from commands.final_answer import told as answer_told
 from commands.rounds import rounds_of
 from commands.runs import Unfinished, View
-from commands.shell import endstop
 from commands.sums import cost_of, tables, what_it_cost
 from commands.tables import plain, plain_line
 from commands.tallies import (
@@ -27,6 +26,7 @@ from commands.words import counted, narrate, place, revision_named, seconds
 from commands.words import line as words_of
 from inbox.asked_call import AskedCall, offered
 from inbox.reasons import last_failures
+from inbox.shell import endstop
 from ledger.captures import tally
 from ledger.journal import CaptureChanged, GateRecord, JournalRecord
 from ledger.records import AttemptRecord

@@ -9,9 +9,9 @@ from commands.agent_file import check_names, read_agent, read_task, run_id
 from commands.connect import rpc_errors
 from commands.opening import Opened, Setup, opened, settings_from
 from commands.refusals import Refused
-from commands.shell import endstop
 from commands.tables import print_json, print_json_line
 from commands.watch import Watch
+from inbox.shell import endstop
 from ledger.agent import AgentSpec
 from ledger.model import Frozen
 

@@ -5,7 +5,6 @@ file are made `Markup`. No script anywhere: forms and links do all of it.
 """
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -16,6 +15,7 @@ from pydantic import JsonValue
 
 from inbox import reasons
 from inbox.asked_call import AskedCall, offered
+from inbox.shell import endstop
 from inbox.waiting import SHOWN, Waiting
 from workflows.messages import Asked, Status
 from workflows.replies import NEEDS, TAKES, meaning
@@ -171,7 +171,7 @@ def _arguments(run: str, call: AskedCall) -> Markup:
         return _TROUBLE.format(tool=call.tool, trouble=call.trouble)
     how = ", as they were written (no plain JSON object)" if call.odd else ""
     more = len(call.pretty) - MAX_ARGUMENTS
-    rest = _REST.format(more=f"{more:,}", command=f"endstop show -o json -- {shlex.quote(run)}") if more > 0 else ""
+    rest = _REST.format(more=f"{more:,}", command=endstop("show", run, flags="-o json")) if more > 0 else ""
     return _ARGUMENTS.format(tool=call.tool, how=how, arguments=call.pretty[:MAX_ARGUMENTS]) + rest
 
 

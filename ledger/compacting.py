@@ -5,7 +5,7 @@ the activity finds in the messages. A run never ends for want of a summary, and 
 if there were no compaction.
 """
 
-from ledger.calls import GiveUp, Next, Turn, WaitFor
+from ledger.calls import GiveUp, Next, RenewFiles, RetrySame, Turn, WaitFor
 from ledger.decisions import Compact
 from ledger.failures import Failure, FailureKind
 from ledger.following import follow, next_after
@@ -18,7 +18,7 @@ from ledger.turning import Records, begin_call, settle, start_call, unmoved
 
 def to_make_room(ledger: Ledger, failure: Failure, then: Next, moment: Moment) -> bool:
     """Whether a refusal is met by compacting, once a turn, before a larger target or a person is needed."""
-    gone = failure.kind is FailureKind.TOO_LARGE and not _tries_again(then)
+    gone = failure.kind is FailureKind.TOO_LARGE and not isinstance(then, RenewFiles | RetrySame)
     old = ledger.context.tokens > 0 and not ledger.turn.refused_size
     return gone and old and moment.context.full != "keep"
 
@@ -84,10 +84,6 @@ def _tried(turn: Turn, failure: Failure) -> Turn:
         return turn
     tried = Tried(target=turn.call.target, kind=failure.kind, attempts=turn.call.attempt)
     return turn.model_copy(update={"tried": (*turn.tried, tried)})
-
-
-def _tries_again(then: Next) -> bool:
-    return then.then in ("renew", "retry")
 
 
 def _record(before: Ledger, after: Ledger, order: Compact, done: Compacted, moment: Moment) -> CompactionRecord:
