@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.worker import Worker, WorkerDeploymentConfig
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
 from activities.deployment import Deployment
 
@@ -50,6 +50,7 @@ def polling(
         task_queue=queue,
         activities=activities,
         workflows=workflows,
+        workflow_runner=UnsandboxedWorkflowRunner(),  # docs/decisions/0015
         identity=identity,
         build_id=None if deployment else UNVERSIONED,
         max_concurrent_activities=MAX_ACTIVITIES,

@@ -3,14 +3,13 @@
 Not here: how much a call may use (`quote`), limits and sums (the ledger's). An unknown price is None, which is not 0.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from genai_prices import Usage as Counted
-from genai_prices import calc_price
 from genai_prices.data_snapshot import get_snapshot
-from genai_prices.types import PriceCalculation
+from genai_prices.types import ModelInfo
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RequestUsage
 
@@ -57,7 +56,8 @@ class Tariff(Frozen):
             return self._own_cost(usage, self.own.input_usd_per_mtok, self.own.output_usd_per_mtok)
         names = (self.target.model,) if answer is None else (answer.model_name or "", self.target.model)
         counted = _counted(usage) if answer is None else answer.usage
-        return _listed(counted, filter(None, names), list(self._places()), answer and answer.provider_details)
+        places = tuple(_known_as(self.target, self.provider))
+        return _listed(counted, filter(None, names), places, answer and answer.provider_details)
 
     def _own_cost(self, usage: Usage, price_in: float, price_out: float) -> float:
         read, write = self.own.cache_read_usd_per_mtok, self.own.cache_write_usd_per_mtok
@@ -66,11 +66,6 @@ class Tariff(Frozen):
         cost += usage.cache_read_tokens * (price_in if read is None else read)
         cost += usage.cache_write_tokens * (price_in if write is None else write)
         return cost / MILLION
-
-    def _places(self) -> Iterator[Callable[..., PriceCalculation]]:
-        """Where the list may know the endpoint."""
-        for known in _known_as(self.target, self.provider):
-            yield partial(calc_price, provider_id=known.provider_id, provider_api_url=known.url)
 
 
 class _Known(NamedTuple):
@@ -89,16 +84,19 @@ def _known_as(target: Target, provider: Provider | None) -> Iterator[_Known]:
         yield _Known(provider_id=VENDORS[provider.api])
 
 
+@lru_cache(1_024)
+def _in_list(name: str, place: _Known) -> ModelInfo | None:
+    """A model as the list knows it at this place. The list itself remembers what it has, not what it lacks."""
+    try:
+        return get_snapshot().find_provider_model(name, None, place.provider_id, place.url)[1]
+    except (LookupError, ValueError):
+        return None
+
+
 def listed_window(target: Target, provider: Provider | None) -> int | None:
     """Tokens of the target's context window as the price list has them; None where it does not know."""
-    for place in _known_as(target, provider):
-        try:
-            _, model = get_snapshot().find_provider_model(target.model, None, place.provider_id, place.url)
-        except (LookupError, ValueError):
-            continue
-        if model.context_window:
-            return model.context_window
-    return None
+    models = (_in_list(target.model, place) for place in _known_as(target, provider))
+    return next((model.context_window for model in models if model and model.context_window), None)
 
 
 def usage_of(counted: RequestUsage) -> Usage | None:
@@ -130,18 +128,20 @@ def _counted(usage: Usage) -> Counted:
 def _listed(
     usage: Counted | RequestUsage,
     names: Iterable[str],
-    places: list[Callable[..., PriceCalculation]],
+    places: tuple[_Known, ...],
     context: Any = None,  # noqa: ANN401 - the vendor's own
 ) -> float | None:
     """The list's price of the first name that one of the places knows.
 
-    The list says unknown by LookupError, uncountable by ValueError, and holds models without a price for input or
-    output, which it counts as 0: unknown too.
+    The list says uncountable by ValueError, and holds models without a price for input or output, which it counts as 0:
+    unknown too.
     """
     for name in names:
         for place in places:
+            if _in_list(name, place) is None:
+                continue
             try:
-                found = place(usage, name, price_context=context)
+                found = get_snapshot().calc(usage, name, place.provider_id, place.url, None, context)
             except (LookupError, ValueError):
                 continue
             if found.model_price.input_mtok is not None and found.model_price.output_mtok is not None:

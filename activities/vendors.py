@@ -186,14 +186,15 @@ def as_it_is(create: Any, field: str, without: Sequence[str] = ()) -> Any:  # no
     """An SDK's `create` that sends the conversation, its argument `field`, as it is: a finished part of the body.
 
     pydantic-ai has put it into the vendor's form; the SDKs would walk every message again to rename what needs no
-    renaming. So they write the rest of the body, and the transport puts it in. Arguments `without` are left out.
+    renaming. So they write the rest of the body, and the transport puts it in. Tools are few, and in their form too:
+    the SDK writes them unread. Arguments `without` are left out.
     """
 
     async def finished(*, extra_body: Mapping[str, Any] | None = None, **arguments: Any) -> Any:  # noqa: ANN401
-        body = {**(extra_body or {}), field: []}
-        kept = {name: value for name, value in arguments.items() if name not in without}
         finish(field, arguments[field])
-        return await create(**kept | {field: []}, extra_body=body)
+        kept = {name: value for name, value in arguments.items() if name not in without} | {field: []}
+        unread = {name: kept.pop(name) for name in ("tools",) if isinstance(kept.get(name), list)}
+        return await create(**kept, extra_body={**(extra_body or {}), **unread, field: []})
 
     return finished
 

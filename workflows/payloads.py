@@ -6,11 +6,12 @@ has declared a type for becomes `UNREADABLE`, and the workflow refuses it in wor
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, cast
 
 from temporalio.api.common.v1 import Payload
 from temporalio.contrib.pydantic import PydanticPayloadConverter
-from temporalio.converter import DataConverter
+from temporalio.converter import DataConverter, PayloadConverter
 
 
 class Unreadable:
@@ -50,5 +51,8 @@ class LenientDataConverter(DataConverter):
         return list(payloads)
 
 
-data_converter: Final = LenientDataConverter(payload_converter_class=LenientPayloadConverter)
+_the_one: Final = cast("type[PayloadConverter]", cache(LenientPayloadConverter))
+"""Temporal makes a converter for each activation, activity and payload. Ours holds only what pydantic compiled."""
+
+data_converter: Final = LenientDataConverter(payload_converter_class=_the_one)
 """For every client whose worker runs `AgentWorkflow`."""

@@ -296,7 +296,7 @@ async def test_a_call_that_waits_for_anothers_upload_in_vain_is_a_timeout_too(de
     async with silent() as url:
         await desk.at(provider("google", desk.sim).model_copy(update={"base_url": url}))
         runs = [await desk.begin({"paper.pdf": PDF}) for _ in range(3)]
-        replies = await asyncio.gather(*(desk.ask("google", run, deadline_s=0.3) for run in runs))
+        replies = await asyncio.gather(*(desk.ask("google", run, deadline_s=1) for run in runs))
     failures = [reply.trip.outcome.failure for reply in replies]
     assert {(failure.kind.value, failure.transient, failure.outcome_unknown) for failure in failures} == {
         ("timeout", True, False)
