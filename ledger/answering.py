@@ -99,9 +99,9 @@ def direct(ledger: Ledger, directive: Directive, moment: Moment) -> Step | Refus
             assert_never(body)
 
 
-def expire(ledger: Ledger, moment: Moment) -> Step:
-    """Nobody answered in time. A timeout is never recorded as a refusal."""
-    if ledger.open is None:
+def expire(ledger: Ledger, asked: str, moment: Moment) -> Step:
+    """Nobody answered the intervention `asked` in time. A timeout is never recorded as a refusal."""
+    if ledger.open is None or ledger.open.open.id != asked:
         return unmoved(ledger)
     opened = ledger.open.open
     then = moment.plan.policy.ask.then
@@ -111,7 +111,7 @@ def expire(ledger: Ledger, moment: Moment) -> Step:
     records = (DeadlineRecord(at=moment.at, intervention=opened.id, then=then),)
     match then:
         case "stay":
-            return Step(ledger=ledger, decision=ledger.open, records=records)
+            return settle(ledger, ledger.open.model_copy(update={"late": True}), records, moment)
         case "stop":
             stopped = ledger.having(stopping=Stopping(by="deadline", why=opened.intervention.label))
             return settle(stopped, ledger.open, records, moment)

@@ -101,6 +101,8 @@ class Ask(Frozen):
 
     do: Literal["ask"] = "ask"
     open: Open
+    late: bool = False
+    """Its deadline has passed and changed nothing: it waits for ever now."""
 
 
 class Finish(Frozen):

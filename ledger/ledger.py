@@ -58,8 +58,8 @@ def decide(ledger: Ledger, fact: Fact, moment: Moment) -> Step:
             return after_gates(ledger, fact, moment)
         case Waited():
             return _after_wait(ledger, fact, moment)
-        case Expired():
-            return expire(ledger, moment)
+        case Expired(intervention=asked):
+            return expire(ledger, asked, moment)
         case _:
             assert_never(fact)
 

@@ -250,9 +250,11 @@ class Began(Frozen):
 
 
 class Expired(Frozen):
-    """Nobody answered the open intervention before its deadline."""
+    """Nobody answered an intervention before its deadline."""
 
     fact: Literal["expired"] = "expired"
+    intervention: str
+    """Its id: an answer may come, and the next question open, while this is told."""
 
 
 Fact = Annotated[Began | Trip | Compacted | ToolsRan | GatesRan | Waited | Expired, Field(discriminator="fact")]

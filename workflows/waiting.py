@@ -22,12 +22,12 @@ async def wait_until(wait: Wait, interrupted: Callable[[], bool]) -> Waited:
 
 
 async def wait_for_person(ask: Ask, policy: AskPolicy, answered: Callable[[], bool]) -> Expired | None:
-    """Wait for an answer, for ever unless the policy has a deadline that does something.
+    """Wait for an answer, for ever unless the policy has a deadline that does something, and has not done it yet.
 
     Also returns, with nothing, when the run should go on in a new execution.
     """
     left = None
-    if policy.deadline_s is not None and policy.then != "stay":
+    if policy.deadline_s is not None and policy.then != "stay" and not ask.late:
         left = timedelta(seconds=max(0.0, ask.open.at + policy.deadline_s - workflow.time()))
     try:
         await workflow.wait_condition(
@@ -36,5 +36,5 @@ async def wait_for_person(ask: Ask, policy: AskPolicy, answered: Callable[[], bo
             timeout_summary=f"waiting for a person · {ask.open.intervention.label}",
         )
     except TimeoutError:
-        return Expired()
+        return Expired(intervention=ask.open.id)
     return None

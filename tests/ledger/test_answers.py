@@ -269,10 +269,21 @@ def test_a_person_chooses_where_the_next_turns_start():
 def test_a_deadline_that_nobody_met_is_no_refusal(then, expected):
     policy = Policy(ask=AskPolicy(deadline_s=60, then=then))
     run = Run(plan_of(gates=("g",), policy=policy)).rounds("ABABAB")
-    run.tell(Expired())
+    run.tell(Expired(intervention=run.doing.open.id))
     assert isinstance(run.doing, expected)
     assert [r.then for r in run.of("deadline")] == [then]
     assert run.of("answer") == []
+
+
+def test_a_deadline_of_a_question_that_was_answered_meanwhile_ends_nothing():
+    policy = Policy(ask=AskPolicy(deadline_s=60, then="stop"))
+    run = Run(plan_of(gates=("g",), policy=policy)).rounds("ABABAB")
+    answered = run.doing.open.id
+    run.say("retry")
+    run.rounds("A")
+    assert run.doing.open.id != answered
+    run.tell(Expired(intervention=answered))
+    assert (run.asked, run.of("deadline")) == ("NoProgress", [])
 
 
 def step(run: Run, fingerprint: str) -> None:
