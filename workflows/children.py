@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 from temporalio import workflow
-from temporalio.exceptions import ChildWorkflowError, FailureError
+from temporalio.exceptions import ChildWorkflowError, FailureError, WorkflowAlreadyStartedError
 
 from activities.contract import (
     KEEP_ANSWER,
@@ -91,6 +91,8 @@ class Children:
         except ChildWorkflowError as error:
             told = self._told.pop(child_id, None)
             return Ended(result=str(error.cause or error)[:MAX_REASON], totals=self._booked(name, of, told))
+        except WorkflowAlreadyStartedError:  # somebody else's, or an earlier one's that a reset has yet to end
+            return Ended(result=f"a run with its id, {child_id}, is under way already")
         except ValidationError:
             return Ended(result="it ended in something that is no result of an agent")
         finally:

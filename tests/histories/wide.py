@@ -41,6 +41,8 @@ class WideWorld(World):
     """`charge` is lost the first time, `pay` always; `refund` fails when it is not given an order."""
 
     lost: set[str] = field(default_factory=lambda: {"charge"})
+    reasons: list[str] = field(default_factory=list)
+    """Why sub-agents gave no answer."""
 
     def activities(self) -> list[Callable[..., Any]]:
         return [
@@ -95,4 +97,5 @@ class WideWorld(World):
 
     @activity.defn(name=contract.KEEP_ANSWER)
     async def keep_answer(self, order: dict[str, Any]) -> dict[str, Any]:
+        self.reasons += filter(None, [order["reason"]])
         return await super().run_tool(order["asked"])
