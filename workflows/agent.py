@@ -19,7 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from ledger.journal import RunRecord
     from ledger.ledger import Refusal, Step, decide, direct, halt, resolve
     from ledger.outcomes import Began, Compacted, Fact, ToolsRan, Trip
-    from workflows.carried import RunInput, read_input
+    from workflows.carried import RunInput, carried_in, read_input
     from workflows.carrying_out import append, call_model, compact, prepare, read_answer
     from workflows.children import tell_parent
     from workflows.inbound import read_message
@@ -46,15 +46,18 @@ class AgentWorkflow:
     """Runs one agent until it ends in an answer, or waits in front of a person with a typed question."""
 
     @workflow.init
-    def __init__(self, *sent: Any) -> None:  # noqa: ANN401, ARG002 - Temporal passes what the starter sent
+    def __init__(self, *sent: Any) -> None:  # noqa: ANN401 - Temporal passes what the starter sent
         self._run = Standing()
+        if carried := carried_in(sent):  # before any word is heard: words may come with the first task
+            self._run.take_over(carried)
         self._unread: list[tuple[Any, ...]] = []
         self._in_flight: asyncio.Task[Any] | None = None
 
     @workflow.run
     async def run(self, *sent: Any) -> dict[str, Any]:  # noqa: ANN401 - validated by `read_input`
         """Run an agent: `{"agent": {...}, "task": "..."}`. Returns a `RunResult`."""
-        await self._begin(read_input(sent))
+        if self._run.prepared is None:
+            await self._begin(read_input(sent))
         while not isinstance(self._run.ledger.doing, Finish):
             await self._go_on()
         return await self._end(self._run.ledger.doing)
@@ -123,20 +126,17 @@ class AgentWorkflow:
     # ---- the loop
 
     async def _begin(self, given: RunInput) -> None:
-        if given.carried:
-            self._run.take_over(given.carried)
-        else:
-            info = workflow.info()
-            order = Prepare(
-                run=info.first_execution_run_id,
-                workflow_id=info.workflow_id,
-                agent=given.agent,
-                task=given.task,
-                parent=given.parent,
-            )
-            prepared = await prepare(order)
-            self._run.prepare(prepared, prepared.conversation)
-            self._apply(decide(self._run.ledger, Began(), self._run.moment()))
+        info = workflow.info()
+        order = Prepare(
+            run=info.first_execution_run_id,
+            workflow_id=info.workflow_id,
+            agent=given.agent,
+            task=given.task,
+            parent=given.parent,
+        )
+        prepared = await prepare(order)
+        self._run.prepare(prepared, prepared.conversation)
+        self._apply(decide(self._run.ledger, Began(), self._run.moment()))
         early, self._unread = self._unread, []
         for sent in early:
             self.intervene(*sent)

@@ -36,6 +36,18 @@ class RunInput(Frozen):
     """Set by the run itself when it continues as new."""
 
 
+def carried_in(sent: tuple[Any, ...]) -> Carried | None:
+    """What the execution before this one passed on; None in a run's first, and where the input is refused."""
+    match sent:
+        case ({"carried": dict()},):
+            try:
+                return read_input(sent).carried
+            except ApplicationError:  # the run itself ends in it
+                return None
+        case _:
+            return None
+
+
 EXPECTED = 'start with {"agent": {...}, "task": "..."}'
 
 

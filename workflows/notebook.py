@@ -38,12 +38,11 @@ class Notebook:
         return len(self._unwritten) >= FLUSH_EVERY
 
     async def flush(self, conversation: str) -> None:
-        """Bring what is unwritten to the store; idempotent by sequence number."""
-        if not self._unwritten:
-            return
-        written = tuple((entry.seq, entry.record.model_dump(mode="json")) for entry in self._unwritten)
-        await write_journal(WriteJournal(conversation=conversation, entries=written))
-        del self._unwritten[: len(written)]  # only now: a flush that was cancelled lost nothing
+        """Bring what is unwritten to the store, and what is noted meanwhile; idempotent by sequence number."""
+        while self._unwritten:
+            written = tuple((entry.seq, entry.record.model_dump(mode="json")) for entry in self._unwritten)
+            await write_journal(WriteJournal(conversation=conversation, entries=written))
+            del self._unwritten[: len(written)]  # only now: a flush that was cancelled lost nothing
 
     def page(self, asked: Any) -> JournalPage:  # noqa: ANN401 - a query takes what it is sent
         """The records after `{"after": seq}`, at most `{"limit": n}`; without them the newest."""

@@ -1,19 +1,29 @@
 """Continue-as-new carries the whole ledger, the open question and the journal's place (RULES X7, FAULTS 30)."""
 
+import asyncio
 import sysconfig
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from temporalio.client import WorkflowHandle
+from temporalio import activity
+from temporalio.client import WithStartWorkflowOperation, WorkflowHandle
+from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
+from activities import contract
+from activities.contract import Prepared
+from ledger.conversation import Conversation
 from ledger.outcomes import Passed
 from tests.faults.conftest import eventually
+from tests.ledger.runs import Run
 from tests.workflows.scripted import World, answered, failing, plan
 from workflows.agent import AgentWorkflow
+from workflows.carried import Carried
 from workflows.payloads import data_converter
 
 AGENT = {"agent": {"models": ["openai:first"]}, "task": "x"}
@@ -88,3 +98,72 @@ async def test_a_question_survives_the_signals_that_fill_its_history(restless):
         assert await executions(restless, run) > 1
     refused = [r for r in world.journal.values() if r["type"] == "refused"]
     assert len(refused) == 60
+
+
+@dataclass
+class SlowToContinue(World):
+    """The journal's last batch before a new execution is written once `going` is set."""
+
+    continuing: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @activity.defn(name=contract.WRITE_JOURNAL)
+    async def write_journal(self, order: dict[str, Any]) -> None:
+        if any(record.get("what") == "continued" for _, record in order["entries"]):
+            self.continuing.set()
+            await self.going.wait()
+        await super().write_journal(order)
+
+
+async def test_what_is_said_while_a_slow_store_holds_up_the_next_execution_is_in_the_journal(restless):
+    world = SlowToContinue(replies=[*(answered("read_file") for _ in range(6)), answered()])
+    async with worker(restless, world):
+        run = await restless.client.start_workflow(
+            "AgentWorkflow", AGENT, id="slow", task_queue="endstop", task_timeout=timedelta(seconds=1)
+        )
+        await world.continuing.wait()
+        await run.signal("intervene", "nonsense")
+
+        async def heard() -> bool:
+            page = await run.query("journal")
+            return page["records"][-1]["type"] == "refused"
+
+        await eventually(heard)
+        world.going.set()
+        await run.result()
+    assert await executions(restless, run) > 1
+    assert sorted(world.journal) == list(range(1, len(world.journal) + 1))
+    assert [r["reason"] for r in world.journal.values() if r["type"] == "refused"] == ["malformed"]
+
+
+def asking() -> tuple[dict[str, Any], dict[str, str]]:
+    """What an execution that has a question open passes on, and the answer to it."""
+    stuck = Run(plan(gates=("g",))).rounds("ABABAB")
+    opened = stuck.doing.open
+    conversation = Conversation(id="run", length=1, head="h")
+    prepared = Prepared(plan=stuck.plan, conversation=conversation, agent_ref="a")
+    carried = Carried(prepared=prepared, conversation=conversation, ledger=stuck.ledger, seq=9)
+    word = {"answer": "retry", "intervention": opened.id, "digest": opened.digest}
+    return {"carried": carried.model_dump(mode="json")}, word
+
+
+async def test_an_answer_that_comes_as_the_next_execution_begins_is_taken(restless):
+    given, word = asking()
+    async with worker(restless, World()):
+        begun = WithStartWorkflowOperation(
+            "AgentWorkflow", given, id="at-once", task_queue="endstop", id_conflict_policy=WorkflowIDConflictPolicy.FAIL
+        )
+        taken = await restless.client.execute_update_with_start_workflow("answer", word, start_workflow_operation=begun)
+        assert taken["accepted"]
+        assert (await (await begun.workflow_handle()).result())["status"] == "completed"
+
+
+async def test_what_is_refused_as_the_next_execution_begins_is_in_the_journal_all_the_same(restless):
+    given, word = asking()
+    world = World()
+    async with worker(restless, world):
+        run = await restless.client.start_workflow(
+            "AgentWorkflow", given, id="noted", task_queue="endstop", start_signal="child", start_signal_args=["?"]
+        )
+        await run.execute_update("answer", word)
+        await run.result()
+    assert (world.journal[10]["type"], world.journal[10]["reason"]) == ("refused", "malformed")
