@@ -13,6 +13,7 @@ import click
 from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, VERSION_FLAG, run_process, run_to_end, setup_flags
 from commands.opening import Setup
 from commands.refusals import OneLineGroup
+from commands.rehearsals import demo, drill
 from inbox.shell import endstop
 
 DEV_UI = "http://localhost:8233"
@@ -23,6 +24,10 @@ GOES_ON = "no longer watching; the run goes on, `{}` shows it"
 @VERSION_FLAG
 def main() -> None:
     """Runs LLM agents on Temporal so that every run ends: in an answer, or in front of a person."""
+
+
+main.add_command(demo)
+main.add_command(drill)
 
 
 @main.command()
@@ -44,15 +49,6 @@ def dev(*, setup: Setup, script: Path | None, simulate: bool, ui_port: int | Non
     from commands.dev import develop
 
     return run_to_end(develop(setup, script=script, simulate=simulate, ui_port=ui_port))
-
-
-@main.command()
-@click.argument("name", required=False)
-def demo(*, name: str | None) -> int:
-    """A guided tour that ends by itself: failures, a failover, a repair cycle, guidance. With NAME: that example."""
-    from commands.demo import play, tour
-
-    return run_to_end(tour() if name is None else play(name))
 
 
 @main.command()

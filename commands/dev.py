@@ -19,6 +19,7 @@ from commands.opening import Opened, Setup, open_store, settings_from
 from commands.refusals import BadInput, Refused
 from commands.server import DevServer, running
 from commands.serving import inbox
+from commands.simulated_settings import at_simulator
 from encryption import CLEAR
 
 if TYPE_CHECKING:
@@ -68,9 +69,8 @@ def with_simulator(settings: "Settings", url: str) -> "Settings":
 
 
 def _at_simulator(provider: Provider, url: str) -> Provider:
-    path = "/v1" if provider.api.startswith("openai") else ""
-    key = SecretStr("simulated")
-    return Provider(name=provider.name, api=provider.api, base_url=url + path, key=key, files=provider.files)
+    base_url, key = at_simulator(provider.api, url), SecretStr("simulated")
+    return Provider(name=provider.name, api=provider.api, base_url=base_url, key=key, files=provider.files)
 
 
 def _script(path: Path | None) -> "Script":

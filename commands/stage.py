@@ -1,7 +1,7 @@
 # ruff: noqa: PLC0415 - `endstop --help` loads no Temporal SDK
-"""Where an example is played: a folder of its own, simulated models, a Temporal server, worker processes.
+"""Where an example or a drill is played: a folder of its own, simulated models, a Temporal server, worker processes.
 
-All of it is taken down at the end; only where the play failed its logs stay. What is played is in `demo`.
+All of it is taken down at the end; only where the play failed its logs stay. What is played is in `demo` and `drill`.
 """
 
 import asyncio
@@ -48,29 +48,38 @@ async def played(example: Example, run: str, act: Callable[[Stage], Awaitable[in
     """Build a stage, play on it, take it down. The exit code of `act`; its logs stay where that is not 0."""
     if example.has_project and importlib.util.find_spec("pytest") is None:
         raise Refused("the gate of this example runs pytest, which is not installed: pip install pytest")
-    folder = Path(tempfile.mkdtemp(prefix="endstop-demo-"))
+
+    async def play(folder: Path, stack: AsyncExitStack) -> int:
+        stage = await _built(example, run, folder, stack)
+        workers = await _workers(stage, folder, stack)
+        return await while_all_work(act(stage), workers, folder)
+
+    return await in_own_folder("demo", play)
+
+
+async def in_own_folder(name: str, play: Callable[[Path, AsyncExitStack], Awaitable[int]]) -> int:
+    """Play in a folder of its own, with what is put on the stack. The exit code; the folder stays where it is not 0."""
+    folder = Path(tempfile.mkdtemp(prefix=f"endstop-{name}-"))
     code = 1
     try:
         async with AsyncExitStack() as stack:
-            stage = await _built(example, run, folder, stack)
-            workers = await _workers(stage, folder, stack)
-            code = await _while_all_work(act(stage), workers, folder)
+            code = await play(folder, stack)
     finally:
         if code:
-            click.echo(f"the logs of the demo are in {folder}", err=True)
+            click.echo(f"the logs of the {name} are in {folder}", err=True)
         else:
             shutil.rmtree(folder, ignore_errors=True)
     return code
 
 
-async def _while_all_work(act: Awaitable[int], workers: list[asyncio.subprocess.Process], folder: Path) -> int:
+async def while_all_work(act: Awaitable[int], workers: list[asyncio.subprocess.Process], folder: Path) -> int:
     """Await the play. Refused: a worker ended before it did."""
     acting = asyncio.ensure_future(act)
     working = [asyncio.ensure_future(worker.wait()) for worker in workers]
     try:
         await asyncio.wait({acting, *working}, return_when=asyncio.FIRST_COMPLETED)
         if not acting.done():
-            raise Refused(f"a worker of the demo ended early: see {folder}/*.log")
+            raise Refused(f"a worker ended early: see {folder}/*.log")
         return acting.result()
     finally:
         for future in (acting, *working):
@@ -85,7 +94,7 @@ async def _built(example: Example, run: str, folder: Path, stack: AsyncExitStack
     await stack.enter_async_context(running(server))
     click.echo(f"Temporal server {server.address}, simulated models {simulator.url}; a worker is starting")
     click.echo(f"Web UI           {server.ui}/namespaces/default/workflows/{run}")
-    where = Where(address=server.address, namespace="default", config_file=_no_profile(folder))
+    where = where_only(server, folder)
     return Stage(run=run, example=copy, setup=Setup(where=where, settings=copy.settings), server=server)
 
 
@@ -111,17 +120,17 @@ async def sandbox_here() -> SandboxKind:
     return "bubblewrap"
 
 
-def _no_profile(folder: Path) -> Path:
-    """An empty configuration, so that the visitor's own profile is neither used nor touched."""
+def where_only(server: DevServer, folder: Path) -> Where:
+    """This server, by an empty configuration, so that the visitor's own profile is neither used nor touched."""
     empty = folder / "temporal.toml"
     empty.touch()
-    return empty
+    return Where(address=server.address, namespace="default", config_file=empty)
 
 
 async def _workers(stage: Stage, folder: Path, stack: AsyncExitStack) -> list[asyncio.subprocess.Process]:
     """A worker as an operator would run it, and the example's own beside it; each with its log in the folder."""
     programs = {"worker.log": WORKER, "other-worker.log": stage.example.worker}
-    environment = _environment(stage)
+    environment = environment_of(stage.setup)
     return [
         await stack.enter_async_context(working(program, environment, folder / log))
         for log, program in programs.items()
@@ -129,14 +138,14 @@ async def _workers(stage: Stage, folder: Path, stack: AsyncExitStack) -> list[as
     ]
 
 
-def _environment(stage: Stage) -> dict[str, str]:
+def environment_of(setup: Setup) -> dict[str, str]:
     """As in a shell where the environment is active, so that `python` is ours; nothing of the visitor's Temporal."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TEMPORAL_")}
     return ours | {
         "PATH": os.pathsep.join((sysconfig.get_path("scripts"), ours.get("PATH", os.defpath))),
-        "TEMPORAL_ADDRESS": stage.server.address,
-        "TEMPORAL_CONFIG_FILE": str(stage.setup.where.config_file),
-        "ENDSTOP_CONFIG": str(stage.example.settings),
+        "TEMPORAL_ADDRESS": str(setup.where.address),
+        "TEMPORAL_CONFIG_FILE": str(setup.where.config_file),
+        "ENDSTOP_CONFIG": str(setup.settings),
         "OPENAI_API_KEY": SIMULATED_KEY,
         "ANTHROPIC_API_KEY": SIMULATED_KEY,
     }
