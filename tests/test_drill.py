@@ -104,6 +104,7 @@ AN_HOUR = away(FailureKind.RATE_LIMITED, wait_s=3_600)
         ((A, B), {A: AN_HOUR, B: HERE}, {}, {A: 1, B: 1}, 1, 0, "answered"),
         ((A, B), {A: DOWN, B: HERE}, {"attempts": 2}, {A: 2, B: 1}, 1, 5, "answered"),
         ((A, B), {A: away(FailureKind.AUTH), B: HERE}, {}, {A: 1, B: 1}, 1, 0, "answered"),
+        ((A, B), {A: DOWN, B: LIMITED}, {}, {A: 16, B: 16}, 7, 4 * 95 + 240 + 25 + 215 + 50 + 190 + 75, "asks"),
         ((A,), {A: away(FailureKind.AUTH)}, {}, {A: 1}, 0, 0, "asks"),
         ((A,), {A: AN_HOUR}, {}, {A: 1}, 0, 0, "asks"),
         ((A,), {A: DOWN}, {}, {A: 16}, 0, 4 * 35 + 3 * 300, "asks"),
@@ -122,6 +123,11 @@ def test_the_policy_of_the_agent_says_what_an_outage_comes_to(
 ) -> None:
     row = foretold(agent(*models, policy=Policy(calls=CallPolicy.model_validate(policy))), trips)
     assert (row.requests, row.failovers, row.waited_s, row.end) == (requests, failovers, waited_s, end)
+    assert [row.asks, row.answered_by] == {
+        "answered": ["", {"main": B}],
+        "asks": ["ModelsExhausted", {}],
+        "goes_on": ["", {}],
+    }[end]
 
 
 STAGES = {"stages": [{"name": "plan", "models": [A, B]}, {"name": "build", "models": [A]}]}
