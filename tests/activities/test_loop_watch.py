@@ -38,6 +38,10 @@ def loop():
     made.close()
 
 
+def running_threads() -> set[str]:
+    return {thread.name for thread in threading.enumerate()}
+
+
 def deeply(levels: int, until: threading.Event) -> None:
     """Wait as a library does, some calls down."""
     if levels:
@@ -73,16 +77,15 @@ def test_a_loop_that_is_held_up_is_logged_with_the_functions_that_do_it_and_agai
 
 def test_a_watch_ends_with_its_block_and_with_its_loop(logged):
     turning = asyncio.new_event_loop()
-    before = threading.active_count()
     with watched(turning, "held up for ever", threading.get_ident(), limit_s=0.01):
         assert logged.get(timeout=HANG_S)[0] == "loop.blocked"
     for thread in threading.enumerate():
         if thread.name == "watch-held up for ever":
             thread.join(HANG_S)
-    assert threading.active_count() == before
+    assert "watch-held up for ever" not in running_threads()
     turning.close()
     with watched(turning, "closed", threading.get_ident(), limit_s=0.01):
         for thread in threading.enumerate():
             if thread.name == "watch-closed":
                 thread.join(HANG_S)
-        assert threading.active_count() == before
+        assert "watch-closed" not in running_threads()
