@@ -160,7 +160,7 @@ def render(rows: Sequence[Row], omitted: Sequence[str]) -> str:
     blocks = [
         table(HEADER, cells),
         plain_line(
-            f"a person is needed where {', '.join(f'{row.away} is {row.fault}' for row in lacking)}"
+            f"a person is needed in these outages: {', '.join(f'{row.away} {row.fault}' for row in lacking)}"
             if lacking
             else "no person is needed where a model or a provider goes away alone"
         ),

@@ -150,7 +150,7 @@ def test_an_outage_of_all_models_needs_a_person_but_is_no_finding() -> None:
     whole = asks.model_copy(update={"whole": True})
     assert unanswered([asks, whole]) == [asks]
     assert "no person is needed" in render([whole], ())
-    assert "a person is needed where x is down" in render([asks, whole], ())
+    assert "a person is needed in these outages: x down\n" in render([asks, whole], ())
     assert "left out: tools, gates" in render([asks], ("tools", "gates"))
 
 
