@@ -91,7 +91,7 @@ def line(record: JournalRecord, wait_ms: int | None = None) -> str:
         case FailoverRecord():
             return _failover(record)
         case ToolBatchRecord():
-            return "tools: " + ", ".join(_tool(call) for call in record.calls)
+            return "tools: " + (", ".join(_tool(call) for call in record.calls) or "not all could be carried out")
         case GateRecord():
             return _gate(record)
         case WaitRecord():

@@ -59,6 +59,7 @@ class ToolBatchRecord(Record):
     at: Count
     attempt_id: str
     calls: tuple[ToolCallRecord, ...]
+    """None where one could not be carried out: another record follows when all were."""
     runs: tuple[SubRunRecord, ...] = ()
     """Those of the calls that were runs of sub-agents."""
 

@@ -24,8 +24,10 @@ def after_tools(ledger: Ledger, ran: ToolsRan, moment: Moment) -> Step:
         return unmoved(ledger)
     stuck = next((s for s in (_stuck(result, moment) for result in ran.results) if s), None)
     ledger = _paid(ledger, ran.results)
-    if stuck:  # the round is carried out again and counted then
-        return ask(ledger.having(resume=doing), (stuck, *ledger.queue), (), moment)
+    runs = tuple(map(sub_run, _subagents(ledger, ran.results)))
+    if stuck:  # the round is carried out again and counted then; sub-agents that ended are not run again
+        spent = (ToolBatchRecord(at=moment.at, attempt_id=ran.attempt_id, calls=(), runs=runs),) if runs else ()
+        return ask(ledger.having(resume=doing), (stuck, *ledger.queue), spent, moment)
     calls: list[ToolCallRecord] = []
     stalled: dict[str, Intervention] = {}
     for result in ran.results:
@@ -34,7 +36,6 @@ def after_tools(ledger: Ledger, ran: ToolsRan, moment: Moment) -> Step:
         if found:
             stalled[result.step] = found
     ledger = ledger.having(context=ledger.context.grown(sum(result.bytes for result in ran.results)))
-    runs = tuple(map(sub_run, _subagents(ledger, ran.results)))
     record = ToolBatchRecord(at=moment.at, attempt_id=ran.attempt_id, calls=tuple(calls), runs=runs)
     if stalled:
         return ask(ledger, tuple(stalled.values()), (record,), moment)

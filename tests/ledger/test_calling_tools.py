@@ -5,6 +5,7 @@ import pytest
 from ledger.decisions import CallModel, Finish, RunTools
 from ledger.interventions import ApprovalNeeded, Question
 from ledger.outcomes import Answered, ToolOutcome, ToolRequest, ToolsRan, Trip
+from ledger.totals import Totals
 from tests.ledger.runs import Run, directive, plan_of
 
 
@@ -148,3 +149,15 @@ def test_of_two_questions_each_gets_its_own_reply():
     run.say("reply", text="1")
     run.say("reply", text="2")
     assert [call.said.text if call.said else "" for call in run.doing.calls] == ["", "1", "2"]
+
+
+def test_what_a_sub_agent_used_beside_a_call_that_was_lost_is_in_the_journal_once():
+    run = asking(call(), call(1))
+    helped = ToolOutcome(index=0, name="help", status="ok", totals=Totals(attempts=3, cost_usd=0.5))
+    lost = ToolOutcome(index=1, name="refund", status="lost")
+    run.tell(ToolsRan(attempt_id=run.doing.attempt_id, results=(helped, lost)))
+    run.say("reply", text="it was refunded")
+    ran(run, "ok", "ok")
+    assert [(sub.run, sub.cost_usd) for batch in run.of("tools") for sub in batch.runs] == [("1.0", 0.5)]
+    assert [len(batch.calls) for batch in run.of("tools")] == [0, 2]
+    assert run.ledger.totals.cost_usd == 0.5
