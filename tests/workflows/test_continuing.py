@@ -21,7 +21,7 @@ from ledger.conversation import Conversation
 from ledger.outcomes import Passed
 from tests.faults.conftest import eventually
 from tests.ledger.runs import Run
-from tests.workflows.scripted import World, answered, failing, plan
+from tests.workflows.scripted import World, answered, failing, plan, summary, windowed
 from workflows.agent import AgentWorkflow
 from workflows.carried import Carried
 from workflows.payloads import data_converter
@@ -167,3 +167,50 @@ async def test_what_is_refused_as_the_next_execution_begins_is_in_the_journal_al
         await run.execute_update("answer", word)
         await run.result()
     assert (world.journal[10]["type"], world.journal[10]["reason"]) == ("refused", "malformed")
+
+
+class SlowToSummarise(World):
+    """Works through a conversation that fills its window once; its tool, summary or compaction waits for `go`."""
+
+    def __init__(self, slowly: str) -> None:
+        replies = [answered("read_file", tokens=900), self._summary, answered()]
+        super().__init__(plan=windowed("summarise"), replies=replies)
+        self.slowly, self.slow, self.slow_to_compact = slowly, slowly == "tool", slowly == "compaction"
+
+    async def _summary(self, order: dict[str, Any]) -> dict[str, Any]:
+        if self.slowly == "summary":
+            await self.going.wait()
+        return {"trip": summary().model_dump(mode="json"), "conversation": order["conversation"]}
+
+    async def held(self) -> bool:
+        """Whether it has come to what waits."""
+        match self.slowly:
+            case "tool":
+                return self.working.is_set()
+            case "summary":
+                return any("summarise" in call for call in self.calls)
+            case _:
+                return self.compacting.is_set()
+
+
+@pytest.mark.parametrize(
+    ("slowly", "last"), [("tool", "tools"), ("summary", "attempt"), ("compaction", "compaction")]
+)
+async def test_a_run_goes_on_in_a_new_execution_in_the_middle_of_a_compaction(restless, slowly, last):
+    world = SlowToSummarise(slowly)
+    async with worker(restless, world):
+        run = await restless.client.start_workflow("AgentWorkflow", AGENT, id=f"c-{slowly}", task_queue="endstop")
+        await eventually(world.held)
+        for _ in range(40):
+            await run.signal("intervene", "nonsense")
+        world.going.set()
+        assert (await run.result())["status"] == "completed"
+    asked = [("summarise" in call, call["attempt"]) for call in world.calls]
+    assert asked == [(False, "1.1.1"), (True, "2.1.1"), (False, "2.2.1")]
+    (order,) = world.compacted
+    assert order["summary"].partition("/")[2] == summary().outcome.summary
+    told = [record for _, record in sorted(world.journal.items()) if record["type"] != "refused"]
+    continued = next(at for at, record in enumerate(told) if record.get("what") == "continued")
+    assert told[continued - 1]["type"] == last
+    kinds = [record["type"] for record in told]
+    assert (kinds.count("attempt"), kinds.count("compaction")) == (3, 1)
