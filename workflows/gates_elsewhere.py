@@ -10,25 +10,17 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictStr, TypeAdapter, ValidationError
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import (
-    ActivityError,
-    ApplicationError,
-    TimeoutError,  # noqa: A004 - Temporal's own word
-    TimeoutType,
-)
+from temporalio.exceptions import ActivityError
 
 from activities.contract import JUDGE_TASK, READ_ANSWER, Child, Elsewhere, KeepVerdict, Parent, ReadAnswer, RunGate
 from ledger.outcomes import Passed
 from ledger.totals import Totals, of_gate
-from workflows.carrying_out import PICKUP, local
+from workflows.carrying_out import local
 from workflows.running_tools import Round
-from workflows.tools_elsewhere import call_elsewhere
+from workflows.tools_elsewhere import call_elsewhere, why_failed
 
 MAX_ANSWER: Final = 65_536
 """Bytes of an answer that another worker's gate gets; they stand in history."""
-
-MAX_REASON: Final = 2_000
-"""Characters of a failed activity's own words that are kept for people."""
 
 
 class _Told(BaseModel):
@@ -62,25 +54,14 @@ async def asked_elsewhere(asked: RunGate, route: Elsewhere) -> Passed | KeepVerd
         )
         told = _TOLD.validate_python(result)
     except ActivityError as error:
-        return KeepVerdict(asked=asked, broken=_reason(error, route))
+        reason = why_failed(error, route) or f"nobody knows what came of {route.activity}"
+        return KeepVerdict(asked=asked, broken=reason)
     except ValidationError:
         expected = 'true, false or {"passed": true or false, "output": text}'
         return KeepVerdict(asked=asked, broken=f"{route.activity} answered something else than {expected}")
     if isinstance(told, bool):
         told = _Told(passed=told)
     return Passed() if told.passed else KeepVerdict(asked=asked, output=told.output)
-
-
-def _reason(error: ActivityError, route: Elsewhere) -> str:
-    """Why the gate could not tell, for people."""
-    match error.cause:
-        case TimeoutError(type=TimeoutType.SCHEDULE_TO_START):
-            limit = PICKUP.total_seconds()
-            return f"no worker on task queue {route.task_queue} took {route.activity} within {limit:g} s"
-        case ApplicationError() as failure:
-            return f"{failure.type or 'error'}: {failure.message}"[:MAX_REASON]
-        case _:
-            return f"{route.activity} did not end within {route.timeout_s:g} s, or its worker was lost"
 
 
 async def judged(

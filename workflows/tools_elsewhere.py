@@ -21,7 +21,7 @@ from ledger.outcomes import ToolOutcome
 from workflows.carrying_out import IDEMPOTENT, ONCE, PICKUP, decision_id, local
 
 MAX_REASON = 2_000
-"""Characters of a failed activity's own words that the model is told."""
+"""Characters of a failed activity's own words that are passed on."""
 
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
@@ -42,7 +42,7 @@ async def run_elsewhere(order: RunTool, route: Elsewhere, turn: int) -> ToolDone
         )
         kept = KeepResult(asked=order, result=_JSON.validate_python(result))
     except ActivityError as error:
-        reason = _reason(error, route)
+        reason = why_failed(error, route)
         if reason is None:
             lost = ToolOutcome(index=order.call.index, name=order.call.name, status="lost", arguments=asked.digest)
             return ToolDone(outcome=lost, conversation=order.answer)
@@ -71,15 +71,15 @@ async def call_elsewhere(
     )
 
 
-def _reason(error: ActivityError, route: Elsewhere) -> str | None:
-    """What the model is told of a call that failed; None where nobody knows what came of it."""
+def why_failed(error: ActivityError, route: Elsewhere) -> str | None:
+    """Why somebody's activity failed, for a model or a person; None where nobody knows what came of it."""
     match error.cause:
         case TimeoutError(type=TimeoutType.SCHEDULE_TO_START):
-            limit = PICKUP.total_seconds()
-            return f"no worker on task queue {route.task_queue} took the call within {limit:g} s; nothing was done"
+            nobody = f"no worker on task queue {route.task_queue} took {route.activity}"
+            return f"{nobody} within {PICKUP.total_seconds():g} s: it did not run"
         case ApplicationError() as failure:
             return f"{failure.type or 'error'}: {failure.message}"[:MAX_REASON]
         case _ if route.idempotent:
-            return f"the call did not end within {route.timeout_s:g} s, or its worker was lost, however often tried"
+            return f"{route.activity} did not end within {route.timeout_s:g} s, or its worker was lost, each time"
         case _:
             return None

@@ -193,9 +193,7 @@ class SlowToSummarise(World):
                 return self.compacting.is_set()
 
 
-@pytest.mark.parametrize(
-    ("slowly", "last"), [("tool", "tools"), ("summary", "attempt"), ("compaction", "compaction")]
-)
+@pytest.mark.parametrize(("slowly", "last"), [("tool", "tools"), ("summary", "attempt"), ("compaction", "compaction")])
 async def test_a_run_goes_on_in_a_new_execution_in_the_middle_of_a_compaction(restless, slowly, last):
     world = SlowToSummarise(slowly)
     async with worker(restless, world):
