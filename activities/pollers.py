@@ -5,6 +5,7 @@ For a worker that starts or cannot prepare a run beside others, and for `endstop
 """
 
 import os
+import re
 import socket
 import time
 from collections.abc import Sequence
@@ -28,17 +29,20 @@ KEPT: Final = 1_024
 MACHINE: Final = 16
 """Characters of a machine's name that its workers are known by: the last, in which those of one cluster differ."""
 
+OURS: Final = re.compile(r"[0-9]+@[^@/]*/es:([0-9a-z]+)")
+"""How a worker of ours is known. `es:` marks it: whatever stands behind a slash in another program's name is no store."""
+
 Poller = Any
 """Temporal's PollerInfo."""
 
 
 def identity(store: str) -> str:
-    """How a worker is known to Temporal: process, machine and store, such as `4711@vm/1a2b`.
+    """How a worker is known to Temporal: process, machine and store, such as `4711@vm/es:1a2b`.
 
     History has it in every second event, so it is short.
     """
     machine = socket.gethostname().partition(".")[0][-MACHINE:]
-    return f"{os.getpid()}@{machine}/{store}"
+    return f"{os.getpid()}@{machine}/es:{store}"
 
 
 def machine_of(worker: str) -> str:
@@ -48,7 +52,8 @@ def machine_of(worker: str) -> str:
 
 def store_of(worker: str) -> str:
     """The store in an identity; "" in that of a program which is none of our workers, or of an older release."""
-    return worker.partition("/")[2]
+    found = OURS.fullmatch(worker)
+    return found[1] if found else ""
 
 
 async def pollers(client: Client, queue: str, *, runs: bool) -> Sequence[Poller]:

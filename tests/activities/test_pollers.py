@@ -34,10 +34,15 @@ async def test_a_run_that_others_did_not_take_in_time_ends(others, monkeypatch):
     assert not await others.may_take("run-1")
 
 
-def test_an_identity_names_machine_and_store_and_that_of_another_program_names_no_store():
+def test_an_identity_names_machine_and_store():
     own = identity("1a2b3c4d")
     assert (store_of(own), "/" in machine_of(own)) == ("1a2b3c4d", False)
-    assert (store_of("42@there"), machine_of("42@there")) == ("", "there")
+    assert machine_of("42@there") == "there"
+
+
+@pytest.mark.parametrize("other", ["42@there", "42@there/shop", "billing/1a2b", "42@there/shop/es:1a2b"])
+def test_what_another_program_calls_itself_names_no_store(other):
+    assert store_of(other) == ""
 
 
 def test_stores_are_told_apart_by_their_place_and_not_by_who_connects(tmp_path, monkeypatch):
@@ -58,7 +63,7 @@ def warned(monkeypatch):
         monkeypatch.setattr(cautions, "Others", lambda *_: others)
         others = Beside(None, "q", "")  # type: ignore[arg-type]
         others.there = there
-        await cautions.warn(None, "q", load_settings(environ=environ).declared, "1@here/a")  # type: ignore[arg-type]
+        await cautions.warn(None, "q", load_settings(environ=environ).declared, "1@here/es:a")  # type: ignore[arg-type]
         return told
 
     return warn
@@ -93,6 +98,6 @@ async def test_a_default_that_nobody_declared_is_missed_only_where_nothing_can_b
 
 async def test_a_worker_warns_of_others_whose_store_is_or_may_be_another(warned, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    there = ("2@here/a", "3@here/b", "4@old")
+    there = ("2@here/es:a", "3@here/es:b", "4@old")
     ((event, facts),) = await warned(there, OPENAI_API_KEY="set")
-    assert (event, facts["others"]) == ("worker.other_store", "3@here/b, 4@old")
+    assert (event, facts["others"]) == ("worker.other_store", "3@here/es:b, 4@old")
