@@ -30,7 +30,7 @@ MACHINE: Final = 16
 """Characters of a machine's name that its workers are known by: the last, in which those of one cluster differ."""
 
 OURS: Final = re.compile(r"[0-9]+@[^@/]*/es:([0-9a-z]+)")
-"""How a worker of ours is known. `es:` marks it: whatever stands behind a slash in another program's name is no store."""
+"""How a worker of ours is known. `es:` marks it: what stands behind a slash in another program's name is no store."""
 
 Poller = Any
 """Temporal's PollerInfo."""

