@@ -4,18 +4,24 @@ A row stays, with what identifies it (position, key, digest, bytes, status); its
 tells who had that done, in the same transaction. What is removed is gone from the file once `scrub` was called.
 """
 
+import re
 import time
-from collections.abc import Collection
-from typing import AnyStr, Final, Literal
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, Literal
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, insert, literal, select, text, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, literal, select, text, update
 
 from ledger.model import Frozen
 from ledger.records import CaptureStatus
 from store.schema import captures, contents, details, journal, messages, removals, unused_answers
-from store.sealed import as_stored, clear_length, is_marked
+from store.sealed import clear_length
 
 GONE: Final = b""
+AT_ONCE: Final = 1_000
+"""References in one statement."""
+REF_DIGITS: Final = 24
+"""Characters of a reference (`ledger.conversation.digest`)."""
+_DIGITS: Final = re.compile(rb"[0-9a-f]{%d,}" % REF_DIGITS)
 
 What = Literal["request", "detail", "transcript"]
 
@@ -67,8 +73,7 @@ def redact_transcript(connection: Connection, conversation: str, by: str, refs: 
     if gone:
         connection.execute(insert(removals).values(note))
     beside = redact(connection, conversation, None, by)
-    dropped = [_drop(connection, ref, conversation) for ref in sorted(set(refs))]
-    return beside.model_copy(update={"messages": gone, "contents": sum(dropped)})
+    return beside.model_copy(update={"messages": gone, "contents": _drop(connection, refs, conversation)})
 
 
 def expire(connection: Connection, before: int, by: str, limit: int) -> Removed:
@@ -155,23 +160,28 @@ def _empty(connection: Connection, table: Table, *which: ColumnElement[bool]) ->
     return connection.execute(emptied).rowcount
 
 
-def _drop(connection: Connection, ref: str, conversation: str) -> int:
-    """Delete a content, unless another run's messages or journal name it."""
-    needle = ref.encode()
-    stored = as_stored(messages.c.body)
-    found = (
-        func.instr(stored, needle) if connection.dialect.name == "sqlite" else func.pg_catalog.position(stored, needle)
-    )
-    told = select(messages.c.body).where(messages.c.conversation != conversation)
-    noted = select(journal.c.entry).where(journal.c.conversation != conversation)
-    written = as_stored(journal.c.entry).contains(ref, autoescape=True)
-    if _any_holds(connection, told.where((found > 0) | is_marked(messages.c.body)), needle):
-        return 0
-    if _any_holds(connection, noted.where(written | is_marked(journal.c.entry)), ref):
-        return 0
-    return connection.execute(delete(contents).where(contents.c.ref == ref)).rowcount
+def _drop(connection: Connection, refs: Collection[str], conversation: str) -> int:
+    """Delete contents, unless another run's messages or journal name them: all of these are read, once."""
+    ours = {ref for some in _batches(refs) for ref in connection.scalars(select(contents.c.ref).where(_among(some)))}
+    for column in (messages.c.body, journal.c.entry) if ours else ():
+        others = select(column).where(column.table.c.conversation != conversation)
+        for content in connection.scalars(others.execution_options(stream_results=True)):
+            ours -= _named_in(content if isinstance(content, bytes) else content.encode(), ours)
+    return sum(connection.execute(delete(contents).where(_among(some))).rowcount for some in _batches(ours))
 
 
-def _any_holds(connection: Connection, wanted: Select[tuple[AnyStr]], needle: AnyStr) -> bool:
-    """Whether a content holds it: the database cannot tell of what is encrypted."""
-    return any(needle in content for content in connection.scalars(wanted.execution_options(stream_results=True)))
+def _batches(refs: Collection[str]) -> Iterator[Sequence[str]]:
+    """As many as a statement takes on any database."""
+    every = sorted(refs)
+    return (every[at : at + AT_ONCE] for at in range(0, len(every), AT_ONCE))
+
+
+def _among(refs: Sequence[str]) -> ColumnElement[bool]:
+    return contents.c.ref.in_(refs)
+
+
+def _named_in(content: bytes, refs: Collection[str]) -> set[str]:
+    """The references that a content holds, whatever stands around them. How many are looked for costs nothing."""
+    digits = (found[0].decode() for found in _DIGITS.finditer(content))
+    words = (run[at : at + REF_DIGITS] for run in digits for at in range(len(run) - REF_DIGITS + 1))
+    return {word for word in words if word in refs}

@@ -4,6 +4,7 @@ import random
 import sqlite3
 
 import pytest
+from sqlalchemy import event
 
 from ledger.conversation import Conversation, digest
 from ledger.records import CaptureStatus
@@ -155,6 +156,21 @@ async def test_a_run_that_goes_on_beside_a_redacted_one_loses_nothing(store):
     assert removed.contents == 1
     assert (await store.get(shared), await store.get(told)) == (b"a shared output", b"told to another run")
     assert len(await store.read(other)) == 4
+
+
+async def test_the_store_is_read_as_often_for_many_contents_as_for_one(store):
+    """It is read under the lock that every run's next message waits for."""
+    read: list[str] = []
+    event.listen(store._database.engine, "before_cursor_execute", lambda *told: read.append(told[2]))
+    reads = []
+    for run, count in (("run-1", 1), ("run-2", 90)):
+        await spoken(store, run)
+        refs = [await store.put(f"{run} {number}") for number in range(count)]
+        read.clear()
+        removed = await store.redact_transcript(run, [*refs, *(f"{number:024}" for number in range(9))], by="ann")
+        assert removed.contents == count
+        reads.append(len(read))
+    assert reads[0] == reads[1]
 
 
 async def remove_all(store, run: str) -> None:
