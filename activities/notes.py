@@ -17,6 +17,7 @@ from activities.contract import APPEND, Append
 from activities.cutting import head, tail
 from activities.files import MANIFEST, NamedFile
 from activities.messages import user_message
+from activities.spoken import spoken
 from activities.stored import Contents, Transcript
 from activities.tried import opening, tried
 from ledger.agent import AgentSpec
@@ -74,8 +75,7 @@ class NoteWriter:
                 plan = await asyncio.to_thread(repair_plan, note, output, root, before)
                 return f"{plan.rstrip()}\n\n{whole_output(note)}" if _can_read_on(agent, note) else plan
             case GuideNote():
-                words = note.text if note.ref is None else (await self._store.get(note.ref)).decode(errors="replace")
-                return f"A person says:\n{words}"
+                return f"A person says:\n{await spoken(self._store, note)}"
             case StageNote():
                 return _hand_over(agent, note.stage)
             case _:

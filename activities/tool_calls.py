@@ -14,6 +14,7 @@ from activities.agents import Agents
 from activities.contract import RunTool, ToolDone
 from activities.cutting import middle_out
 from activities.messages import Call, result_of, tool_calls, tool_result
+from activities.spoken import spoken
 from activities.stored import Contents, Transcript
 from activities.tool import ToolResult
 from activities.tool_declaration import Handling
@@ -58,8 +59,8 @@ class ToolCalls:
         return sum(len(call.arguments.encode()) for call in tool_calls(answer)[: request.call.index])
 
     async def words(self, said: Edit | Reject | Reply) -> str:
-        """What a person wrote, wherever it is; "" for nothing."""
-        return (await self._store.get(said.ref)).decode(errors="replace") if said.ref else said.text or ""
+        """What a person wrote; "" for nothing."""
+        return await spoken(self._store, said)
 
     async def unknown(self, request: RunTool, call: Call) -> ToolResult | None:
         """What the model is told of a tool that its stage has not; None where it has."""

@@ -48,6 +48,8 @@ from ledger.target import Target
 from ledger.totals import SubRun
 from ledger.turning import Records, ask, begin_call, begin_turn, send, settle, start_call, unmoved
 
+_NEEDS_TEXT = '{} needs "text", or "ref" of a text in the store'
+
 
 class Refusal(Frozen):
     """Why an answer was not taken. Nothing changed."""
@@ -72,6 +74,8 @@ def resolve(ledger: Ledger, answer: Answer, moment: Moment) -> Step | Refusal:
 def direct(ledger: Ledger, directive: Directive, moment: Moment) -> Step | Refusal:
     """What a directive comes to. The decision under way stands; a stop ends a wait for a person at once."""
     body = directive.body
+    if isinstance(body, GuideRun) and not (body.text or body.ref):
+        return Refusal(reason="malformed", text=_NEEDS_TEXT.format("guide"))
     if isinstance(body, UseModel) and body.target not in moment.stage(ledger).models:
         return Refusal(reason="no_target", text=f"{body.target} is not a model of stage {moment.stage(ledger).name}")
     record = DirectiveRecord(
@@ -147,7 +151,7 @@ def _unfit(opened: Open, answer: Answer) -> Refusal | None:
     if label not in opened.answers:
         return unfitting
     if isinstance(answer.body, Guide | Reply | Edit) and not (answer.body.text or answer.body.ref):
-        return Refusal(reason="malformed", text=f'{label} needs "text", or "ref" of a text in the store')
+        return Refusal(reason="malformed", text=_NEEDS_TEXT.format(label))
     return None
 
 

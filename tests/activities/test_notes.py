@@ -10,6 +10,7 @@ from activities.files import MANIFEST, NamedFile
 from activities.journal import JournalWriter
 from activities.messages import files_of, parse, serialise, tool_calls, tool_result, user_message
 from activities.notes import MAX_ITEMS, MAX_TAIL, NoteWriter, folder_in
+from activities.spoken import NOT_THERE
 from activities.tried import MAX_CALLS, MAX_ROUND
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
@@ -212,6 +213,11 @@ async def test_a_persons_words_reach_the_model_inline_or_by_reference(store, tol
     ref = await store.put("Look at the extra cent — 分")
     assert await told(GuideNote(text="Try divmod", by="ada")) == "A person says:\nTry divmod"
     assert await told(GuideNote(ref=ref)) == "A person says:\nLook at the extra cent — 分"
+
+
+async def test_words_that_the_store_does_not_have_hold_no_run_up(told):
+    """Temporal would ask for them again and again, and no stop would be heard meanwhile."""
+    assert await told(GuideNote(ref="0" * 24)) == f"A person says:\n{NOT_THERE}"
 
 
 async def test_a_stage_is_opened_with_its_name_and_the_one_before(told):

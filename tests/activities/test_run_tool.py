@@ -11,11 +11,13 @@ from activities.contract import RunTool, ToolDone
 from activities.declared_workspaces import FolderWorkspace
 from activities.messages import result_of, serialise, user_message
 from activities.run_tool import ToolRunner
+from activities.spoken import NOT_THERE
 from activities.tool import Asked, Tool, ToolResult
 from activities.tool_calls import MAX_RESULT
 from activities.tool_declaration import Handling
 from activities.workspace import Workspaces
 from ledger.agent import AgentSpec
+from ledger.answers import Edit, Reject, Reply
 from ledger.conversation import Conversation, Link
 from ledger.outcomes import ToolRequest
 from store import Store
@@ -61,9 +63,9 @@ async def answered(store):
 async def run(store, workspaces):
     agent_ref = await store.put(AGENT.model_dump_json())
 
-    async def run_tool(answer, index, name, tools=TOOLS):
+    async def run_tool(answer, index, name, tools=TOOLS, word=None):
         runner = ToolRunner(store, workspaces, tools)
-        call = ToolRequest(index=index, name=name)
+        call = ToolRequest(index=index, name=name, said=word)
         request = RunTool(call=call, agent_ref=agent_ref, stage=0, answer=answer, workspace="app")
         return ToolDone.read(await ActivityEnvironment().run(runner.run_tool, request), answer)
 
@@ -104,6 +106,18 @@ async def test_calls_at_the_same_place_of_two_branches_have_keys_of_their_own(st
     await run(branch, 0, "read_file", tools)
     assert branch.length == answer.length
     assert len(set(keys)) == 2
+
+
+@pytest.mark.parametrize(
+    "word", [Edit(ref="0" * 24), Reply(ref="0" * 24), Reject(ref="0" * 24)], ids=lambda w: w.answer
+)
+async def test_a_call_that_a_person_spoke_of_in_words_that_are_nowhere_is_not_carried_out(
+    store, folder, answered, run, word
+):
+    answer = await answered(("write_file", '{"path": "app.py", "content": "x = 2"}'))
+    text, _ = await said(store, await run(answer, 0, "write_file", word=word))
+    assert NOT_THERE in text
+    assert (folder / "app.py").read_text() == "x = 1\n"
 
 
 async def test_a_call_whose_result_is_stored_is_not_carried_out_again(store, folder, answered, run):

@@ -275,6 +275,12 @@ def test_a_deadline_that_nobody_met_is_no_refusal(then, expected):
     assert run.of("answer") == []
 
 
+def test_guidance_without_a_word_is_refused():
+    run = Run(plan_of(gates=("g",)))
+    assert run.hear(directive("guide")).reason == "malformed"
+    assert run.hear(directive("guide", text="look")) is None
+
+
 def test_a_deadline_of_a_question_that_was_answered_meanwhile_ends_nothing():
     policy = Policy(ask=AskPolicy(deadline_s=60, then="stop"))
     run = Run(plan_of(gates=("g",), policy=policy)).rounds("ABABAB")
