@@ -233,7 +233,7 @@ class Adding:
         name = f"{record.provider}:{record.model}"
         target = self._target(name)
         target.attempts += 1
-        target.recovered += bool(record.recovered)
+        target.recovered += record.found
         target.models_ms += record.duration_ms
         if record.failed:
             target.failed[record.failed.kind or "unclassified"] += 1
@@ -254,7 +254,7 @@ class Adding:
             return
         name = f"{attempt.provider}:{attempt.model}"
         self._book(name, used)
-        if found := self._run.bounds.pop(attempt.recovered, None):
+        if attempt.found and (found := self._run.bounds.pop(attempt.recovered, None)):
             self._book(*found, times=-1)  # paid once: the answer that turned up is counted here
         if used.estimated:
             kept = [*self._run.bounds.items(), (used.attempt_id, (name, used))]

@@ -198,7 +198,7 @@ def _used(entries: Sequence[Entry]) -> list[UsageRecord]:
     """What counts: not the bound of an attempt whose answer turned up in the store, and was counted there."""
     usage = [entry.record for entry in entries if isinstance(entry.record, UsageRecord)]
     counted = {record.attempt_id for record in usage}
-    found = {record.recovered for record in _attempts(entries) if record.id in counted} - {""}
+    found = {record.recovered for record in _attempts(entries) if record.found and record.id in counted}
     return [record for record in usage if not (record.estimated and record.attempt_id in found)]
 
 

@@ -150,8 +150,11 @@ def _attempt(record: AttemptRecord, wait_ms: int | None) -> str:
     start = f"{place(record.id)} {record.provider}:{record.model}{', for a summary,' if record.purpose else ''}"
     took = seconds(record.duration_ms)
     failed = record.failed
-    if record.recovered:
+    if record.found:
         return f"{start} found the stored answer of {place(record.recovered)}; nothing was sent"
+    if record.recovered:
+        first = place(record.recovered)
+        return f"{start} was answered in {took}, later than {first}, whose answer counts{_captured(record)}"
     if failed is None:
         return f"{start} answered in {took} ({record.finish_reason or 'finish unknown'}){_captured(record)}"
     doubt = ", outcome unknown: it may have been paid" if record.outcome_unknown else ""

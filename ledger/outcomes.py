@@ -63,7 +63,7 @@ class Answered(Frozen):
     stopped_for: str | None = None
     tool_calls: tuple[ToolRequest, ...] = ()
     recovered: str = ""
-    """Id of the earlier attempt that wrote the stored answer; no request was sent for it now."""
+    """Id of the earlier attempt that wrote the stored answer; a request that was sent all the same came after it."""
     summary: str = ""
     """Place of the answer in the store, where it is a summary that was asked for: it is no part of the conversation."""
 

@@ -190,9 +190,17 @@ class AttemptRecord(Record):
     outcome_unknown: bool = False
     """The provider may have done, and billed, the work."""
     recovered: str = ""
-    """Id of the earlier attempt whose stored answer this one found; no request was sent."""
+    """Id of the earlier attempt whose stored answer this one found, or whose answer came before its own (`found`)."""
     purpose: str = ""
     """`summary`: it asked for a summary of the conversation; "": it went on with it."""
+
+    @property
+    def found(self) -> bool:
+        """It found a stored answer, so no request was sent: the answer is paid once, by whoever wrote it.
+
+        One that sent a request all the same was paid too, and its answer is kept unused.
+        """
+        return bool(self.recovered) and self.digest is None
 
     @model_validator(mode="after")
     def _finish_belongs_to_an_answer(self, info: ValidationInfo) -> Self:

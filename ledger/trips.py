@@ -46,14 +46,15 @@ def charged(ledger: Ledger, call: Call, trip: Trip) -> Ledger:
 
     An answer that an earlier attempt wrote was paid once: what it used takes the place of the bound that was charged
     while that attempt's outcome was unknown. Without such a bound, or without knowing what it used, nothing is taken
-    back.
+    back; nor where this attempt sent a request too: then both were paid.
     """
     totals = ledger.totals.model_copy(update={"attempts": ledger.totals.attempts + 1})
     usage = trip.usage
     if usage is None:
         return ledger.having(totals=totals)
     bounds = dict(ledger.turn.bounds)
-    if isinstance(trip.outcome, Answered) and (bound := bounds.pop(trip.outcome.recovered, None)):
+    found = trip.outcome.recovered if isinstance(trip.outcome, Answered) and trip.sent is None else ""
+    if bound := bounds.pop(found, None):
         totals = totals.without_usage(bound)
     if usage.estimated:
         bounds[attempt_id(ledger, call)] = usage

@@ -180,6 +180,12 @@ def test_a_compaction_says_why_it_was_made_and_what_of(changed: dict[str, Any], 
     assert told.endswith(words)
 
 
+def test_only_an_attempt_that_sent_nothing_says_so() -> None:
+    found, late = attempt(2, recovered="3.1.1", digest=None), attempt(2, recovered="3.1.1")
+    assert line(found).endswith("found the stored answer of t3.c1.a1; nothing was sent")
+    assert line(late).endswith("was answered in 1.5 s, later than t3.c1.a1, whose answer counts")
+
+
 def test_an_attempt_that_asked_for_a_summary_says_so() -> None:
     assert ":claude, for a summary, answered in" in line(attempt(1, purpose="summary"))
 

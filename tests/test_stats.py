@@ -45,6 +45,9 @@ def attempt(number: int, target: tuple[str, str] = FIRST, kind: str = "", at: in
     }
 
 
+SHAPE = {"system_hash": 0, "messages": 1, "tools": 0, "max_tokens": 9, "temperature": None}
+
+
 def usage(number: int, cost_usd: float | None = None, *, estimated: bool = False) -> Record:
     used = {"type": "usage", "attempt_id": f"1.1.{number}", "input_tokens": 100, "output_tokens": 10}
     return used | ({} if cost_usd is None else {"cost_usd": cost_usd}) | ({"estimated": True} if estimated else {})
@@ -185,8 +188,9 @@ def test_an_unknown_price_is_counted_and_is_not_nothing(stats):
         ([attempt(2, recovered="1.1.1"), usage(2, 0.05)], 0.05, 0, 100),
         ([attempt(2), usage(2, 0.05)], 0.45, 1, 200),
         ([attempt(2, recovered="1.1.1")], 0.4, 1, 100),
+        ([attempt(2, recovered="1.1.1", digest=SHAPE), usage(2, 0.05)], 0.45, 1, 200),
     ],
-    ids=["the answer turned up", "asked again", "it turned up, and nobody knows what it used"],
+    ids=["the answer turned up", "asked again", "it turned up, and nobody knows what it used", "both were answered"],
 )
 def test_an_answer_that_turned_up_is_paid_once(stats, second, usd, estimated, tokens):
     first = [attempt(1, kind="worker_lost"), usage(1, 0.4, estimated=True)]

@@ -18,15 +18,16 @@ from ledger.journal import (
     ToolBatchRecord,
     read_journal,
 )
-from ledger.records import AttemptRecord, Failed, FailedOutcome, Retry, SubRunRecord, UsageRecord
+from ledger.records import AttemptRecord, Failed, FailedOutcome, RequestDigest, Retry, SubRunRecord, UsageRecord
 from workflows.messages import Status
 
 BOUND = UsageRecord(attempt_id="1.1.1", input_tokens=900, output_tokens=100, cost_usd=0.4, estimated=True)
 PAID = UsageRecord(attempt_id="1.1.2", input_tokens=10, output_tokens=2, cost_usd=0.05)
+SHAPE = RequestDigest(system_hash=0, messages=1, tools=0, max_tokens=9, temperature=None)
 LOST = Failed(failed=FailedOutcome(kind="worker_lost", transient=True, capacity=False, next=Retry.SAME_MODEL))
 
 
-def attempt(number: int, recovered: str = "") -> AttemptRecord:
+def attempt(number: int, recovered: str = "", digest: RequestDigest | None = None) -> AttemptRecord:
     return AttemptRecord(
         id=f"1.1.{number}",
         stage="main",
@@ -39,7 +40,7 @@ def attempt(number: int, recovered: str = "") -> AttemptRecord:
         at=1,
         outcome=LOST if number == 1 else "succeeded",
         finish_reason="" if number == 1 else "complete",
-        digest=None,
+        digest=digest,
         recovered=recovered,
     )
 
@@ -57,8 +58,8 @@ def test_an_answer_that_turned_up_is_counted_once():
 
 @pytest.mark.parametrize(
     "second",
-    [(attempt(2), PAID), (attempt(2, recovered="1.1.1"),)],
-    ids=["asked again", "found, but nobody knows what it used"],
+    [(attempt(2), PAID), (attempt(2, recovered="1.1.1"),), (attempt(2, "1.1.1", SHAPE), PAID)],
+    ids=["asked again", "found, but nobody knows what it used", "answered later, and paid too"],
 )
 def test_otherwise_the_bound_stays(second):
     entries = journal(attempt(1), BOUND, *second)

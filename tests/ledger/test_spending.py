@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from ledger.calls import MAX_BOUNDS
 from ledger.decisions import CallModel
 from ledger.failures import Failure, FailureKind
-from ledger.outcomes import Answered, Held, Refused, Trip, Usage
+from ledger.outcomes import Answered, Held, Refused, Sent, Trip, Usage
 from ledger.policy import Policy
+from ledger.records import RequestDigest
 from tests.ledger.runs import FIRST, SECOND, Run, plan_of
 
 
@@ -87,6 +88,7 @@ def test_an_attempt_of_unknown_outcome_is_charged_its_upper_bound_and_marked():
     assert run.of("usage")[0].estimated
 
 
+SHAPE = RequestDigest(system_hash=0, messages=1, tools=0, max_tokens=9, temperature=None)
 BOUND = Usage(input_tokens=900, output_tokens=100, cost_usd=0.4, estimated=True)
 
 
@@ -98,9 +100,9 @@ def lost(run: Run, usage: Usage | None = BOUND) -> str:
     return attempt
 
 
-def found(run: Run, attempt: str, usage: Usage | None) -> None:
+def found(run: Run, attempt: str, usage: Usage | None, sent: Sent | None = None) -> None:
     """The attempt under way finds the answer that an earlier one wrote."""
-    run.tell(Trip(outcome=Answered(finish_reason="complete", recovered=attempt), usage=usage))
+    run.tell(Trip(outcome=Answered(finish_reason="complete", recovered=attempt), usage=usage, sent=sent))
 
 
 def test_an_answer_that_turns_up_replaces_the_bound_of_the_attempt_that_wrote_it():
@@ -111,6 +113,13 @@ def test_an_answer_that_turns_up_replaces_the_bound_of_the_attempt_that_wrote_it
     assert (totals.attempts, totals.input_tokens, totals.output_tokens) == (2, 10, 2)
     assert totals.cost_usd == pytest.approx(0.05)
     assert [usage.attempt_id for usage in run.of("usage")] == [attempt, "1.1.2"]  # records are never amended (A23)
+
+
+def test_an_attempt_that_was_answered_after_one_given_up_for_lost_is_paid_beside_it():
+    run = limited()
+    attempt = lost(run)
+    found(run, attempt, Usage(input_tokens=10, cost_usd=0.05), Sent(digest=SHAPE))
+    assert run.ledger.totals.cost_usd == pytest.approx(0.45)
 
 
 def test_the_bound_of_another_attempt_stays():
