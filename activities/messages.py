@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import pydantic_core
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -35,7 +35,7 @@ FILE: Final = "endstop_file"
 REMEMBERED: Final = 16_384
 """Bytes of a message that is kept as it was read; 2,048 of them are at most some 100 MB, 10 MB as they usually are."""
 
-_MESSAGE: Final[TypeAdapter[ModelMessage]] = TypeAdapter(ModelMessage)
+_MESSAGE: Final[TypeAdapter[ModelMessage]] = TypeAdapter(ModelMessage, config=ConfigDict(hide_input_in_errors=True))
 
 
 class Call(Frozen):

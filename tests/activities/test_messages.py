@@ -70,3 +70,13 @@ def test_the_text_of_an_answer_leaves_its_thinking_out():
 def test_a_message_that_is_no_answer_has_no_calls_and_no_text():
     assert tool_calls(user_message("hi")) == ()
     assert text_of(user_message("hi")) == ""
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"kind": "response", "parts": [{"part_kind": "text", "content": ["MARKER"]}]}', b"MARKER"]
+)
+def test_a_message_that_this_release_cannot_read_is_not_quoted_in_the_error(body):
+    """The error of an activity stands in history."""
+    with pytest.raises(ValueError, match="validation error") as error:
+        parse(body)
+    assert "MARKER" not in str(error.value)
