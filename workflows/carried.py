@@ -1,8 +1,8 @@
 """What a run's input may hold, and what goes through continue-as-new: the whole ledger, and nothing of the content."""
 
-from typing import Any
+from typing import Any, Self
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 from temporalio.exceptions import ApplicationError
 
 from activities.contract import INVALID_SPEC, Parent, Prepared
@@ -21,6 +21,12 @@ class Carried(Frozen):
     ledger: Ledger
     seq: int
     """Sequence number of the last journal entry."""
+
+    @model_validator(mode="after")
+    def _has_something_to_do(self) -> Self:
+        if self.ledger.doing is None:
+            raise ValueError("ledger: nothing is decided in it, so there is nothing to go on with")
+        return self
 
 
 class RunInput(Frozen):

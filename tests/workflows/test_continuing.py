@@ -12,6 +12,7 @@ import pytest
 from temporalio import activity
 from temporalio.client import WithStartWorkflowOperation, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
@@ -23,7 +24,7 @@ from tests.faults.conftest import eventually
 from tests.ledger.runs import Run
 from tests.workflows.scripted import World, answered, failing, plan, summary, windowed
 from workflows.agent import AgentWorkflow
-from workflows.carried import Carried
+from workflows.carried import Carried, carried_in, read_input
 from workflows.payloads import data_converter
 
 AGENT = {"agent": {"models": ["openai:first"]}, "task": "x"}
@@ -155,6 +156,14 @@ async def test_an_answer_that_comes_as_the_next_execution_begins_is_taken(restle
         taken = await restless.client.execute_update_with_start_workflow("answer", word, start_workflow_operation=begun)
         assert taken["accepted"]
         assert (await (await begun.workflow_handle()).result())["status"] == "completed"
+
+
+def test_a_state_in_which_nothing_was_decided_is_refused_before_it_can_keep_a_worker_busy_for_ever():
+    given, _ = asking()
+    given["carried"]["ledger"]["doing"] = None
+    with pytest.raises(ApplicationError, match="carried"):
+        read_input((given,))
+    assert carried_in((given,)) is None
 
 
 async def test_what_is_refused_as_the_next_execution_begins_is_in_the_journal_all_the_same(restless):
