@@ -78,11 +78,17 @@ def file_at(item: UserContent) -> NamedFile | None:
 
 def files_of(body: bytes) -> Iterator[NamedFile]:
     """Yield the files that a stored message names."""
-    if _FILE_BYTES not in body:  # reading a message costs more than looking through it
+    if not _may_name_one(body):
         return
     for part in parse(body).parts:
         if isinstance(part, UserPromptPart) and not isinstance(part.content, str):
             yield from filter(None, map(file_at, part.content))
+
+
+@lru_cache(8_192)
+def _may_name_one(body: bytes) -> bool:
+    """Whether it is worth reading. Every call asks it of its whole conversation, whose messages are held anyway."""
+    return _FILE_BYTES in body
 
 
 def tool_result(call: Call, text: str, *, failed: bool = False) -> bytes:
