@@ -42,7 +42,10 @@ async def asked_elsewhere(asked: RunGate, route: Elsewhere) -> Passed | KeepVerd
     """Ask an activity of somebody's worker."""
     if asked.answer is None:
         raise TypeError("a gate elsewhere is asked about an answer")
-    answer = str(await local(READ_ANSWER, ReadAnswer(conversation=asked.answer, limit=MAX_ANSWER)))
+    answer = str(await local(READ_ANSWER, ReadAnswer(conversation=asked.answer, limit=MAX_ANSWER + 4)))
+    if len(answer.encode()) > MAX_ANSWER:  # its beginning may pass for the whole; cut it ends in a whole character
+        too_long = f"error: the answer has more than the {MAX_ANSWER:,} bytes that gate {asked.gate} can be given"
+        return KeepVerdict(asked=asked, output=too_long)
     try:
         result: Any = await call_elsewhere(
             route,

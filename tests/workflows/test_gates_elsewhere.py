@@ -3,11 +3,13 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from temporalio import activity, workflow
 from temporalio.worker import Worker
 
 from activities import contract
 from activities.contract import Child, Elsewhere
+from activities.cutting import head
 from ledger.policy import Policy, SpendPolicy
 from tests.workflows.scripted import World, plan
 from workflows import tools_elsewhere
@@ -17,6 +19,7 @@ class Audited(World):
     """A world whose gates have routes."""
 
     routes: dict[str, Any]
+    said = "the answer"
 
     def activities(self):
         return [*super().activities(), self.keep_verdict, self.judge_task]
@@ -31,6 +34,10 @@ class Audited(World):
     async def keep_verdict(self, order: dict[str, Any]) -> dict[str, Any]:
         self.kept.append(order)
         return {"verdict": "broken" if order["broken"] else "passed"}
+
+    @activity.defn(name=contract.READ_ANSWER)
+    async def read_answer(self, order: dict[str, Any]) -> str:
+        return head(self.said, order["limit"])
 
     @activity.defn(name=contract.JUDGE_TASK)
     async def judge_task(self, order: dict[str, Any]) -> str:
@@ -53,6 +60,18 @@ async def test_a_gate_that_no_worker_takes_in_time_is_broken_and_asks(stage, mon
         assert asked["facts"]["gate"] == "invoice"
         assert world.kept[0]["broken"] == "no worker on task queue nobody took Check within 1 s: it did not run"
         await run.terminate()
+
+
+@pytest.mark.parametrize("said", ["x" * 65_537, "分" * 21_846])
+async def test_an_answer_that_is_too_long_for_a_gate_is_not_judged_by_its_beginning(stage, said):
+    world = audited({"invoice": Elsewhere(activity="Check", task_queue="nobody", idempotent=True)})
+    world.said = said
+    act = stage(world)
+    async with act.worker():
+        run = await act.start()
+        await run.result()
+    (kept,) = world.kept
+    assert kept["output"] == "error: the answer has more than the 65,536 bytes that gate invoice can be given"
 
 
 @workflow.defn(name="AgentWorkflow", sandboxed=False)
