@@ -13,7 +13,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 with workflow.unsafe.imports_passed_through():
-    from activities.contract import Prepare
+    from activities.contract import MAX_INLINE_ANSWER, Prepare
     from ledger.answers import Answer, Directive
     from ledger.decisions import Ask, CallModel, Compact, Decision, Finish, RunGates, RunTools, Wait
     from ledger.journal import RunRecord
@@ -247,10 +247,10 @@ class AgentWorkflow:
             if parent and workflow.patched("cancelled-sub-run-tells-its-use"):
                 await tell_parent(parent, "", self._run.ledger.totals)
             raise asyncio.CancelledError
-        answer = None
+        answer, goes_on = None, False
         if self._run.started.inline and decision.status == "completed":
-            answer = await read_answer(self._run.conversation)
-        return result_of(decision, answer, self._run.conversation, self._run.ledger)
+            answer, goes_on = await read_answer(self._run.conversation, MAX_INLINE_ANSWER)
+        return result_of(decision, answer, self._run.conversation, self._run.ledger, goes_on=goes_on)
 
     # ---- words and steps
 

@@ -102,9 +102,11 @@ async def write_journal(order: WriteJournal) -> None:
     await local(WRITE_JOURNAL, order)
 
 
-async def read_answer(conversation: Conversation) -> str:
-    """The text of the last message."""
-    return str(await local(READ_ANSWER, ReadAnswer(conversation=conversation)))
+async def read_answer(conversation: Conversation, most: int) -> tuple[str, bool]:
+    """The text of the last message, at most so many bytes of it; and whether it goes on."""
+    limit = most + 4  # what is cut ends in a whole character, of which the longest has four bytes
+    text = str(await local(READ_ANSWER, ReadAnswer(conversation=conversation, limit=limit))).encode()
+    return text[:most].decode(errors="ignore"), len(text) > most
 
 
 async def call_model(

@@ -12,10 +12,10 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
 
-from activities.contract import JUDGE_TASK, READ_ANSWER, Child, Elsewhere, KeepVerdict, Parent, ReadAnswer, RunGate
+from activities.contract import JUDGE_TASK, Child, Elsewhere, KeepVerdict, Parent, RunGate
 from ledger.outcomes import Passed
 from ledger.totals import Totals, of_gate
-from workflows.carrying_out import local
+from workflows.carrying_out import local, read_answer
 from workflows.running_tools import Round
 from workflows.tools_elsewhere import call_elsewhere, why_failed
 
@@ -42,8 +42,8 @@ async def asked_elsewhere(asked: RunGate, route: Elsewhere) -> Passed | KeepVerd
     """Ask an activity of somebody's worker."""
     if asked.answer is None:
         raise TypeError("a gate elsewhere is asked about an answer")
-    answer = str(await local(READ_ANSWER, ReadAnswer(conversation=asked.answer, limit=MAX_ANSWER + 4)))
-    if len(answer.encode()) > MAX_ANSWER:  # its beginning may pass for the whole; cut it ends in a whole character
+    answer, goes_on = await read_answer(asked.answer, MAX_ANSWER)
+    if goes_on:  # its beginning may pass for the whole
         too_long = f"error: the answer has more than the {MAX_ANSWER:,} bytes that gate {asked.gate} can be given"
         return KeepVerdict(asked=asked, output=too_long)
     try:

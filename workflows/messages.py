@@ -31,6 +31,8 @@ class RunResult(Frozen):
     status: Literal["completed", "stopped"]
     answer: str | None = None
     """Inline where the task came inline (at most 16 kB); else `endstop transcript` has it."""
+    answer_cut: bool = False
+    """It is longer: `answer` is its beginning, and the store has the whole."""
     conversation: Conversation
     by: str = ""
     """Who stopped it, as claimed."""

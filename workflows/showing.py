@@ -168,11 +168,14 @@ def asked_of(opened: Open, tools_ref: str = "") -> Asked:
     )
 
 
-def result_of(ended: Finish, answer: str | None, conversation: Conversation, ledger: Ledger) -> dict[str, Any]:
+def result_of(
+    ended: Finish, answer: str | None, conversation: Conversation, ledger: Ledger, *, goes_on: bool
+) -> dict[str, Any]:
     """The `RunResult` of a run that completed or was stopped."""
     result = RunResult(
         status="stopped" if ended.status == "stopped" else "completed",
         answer=answer,
+        answer_cut=goes_on,
         conversation=conversation,
         by=ended.by,
         why=ended.why,

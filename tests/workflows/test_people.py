@@ -1,13 +1,18 @@
 """What people send to a run: nothing is lost, nothing breaks, and a bad word changes nothing (FAULTS 31, 34, 36)."""
 
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from temporalio import activity
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
+from activities import contract
+from activities.cutting import head
 from ledger.outcomes import Passed
 from ledger.policy import AskPolicy, Policy
 from tests.workflows.conftest import AGENT
@@ -182,3 +187,22 @@ async def test_a_start_without_any_argument_ends_in_the_same_error(stage):
         with pytest.raises(WorkflowFailureError) as failure:
             await run.result()
     assert failure.value.cause.type == "InvalidSpec"
+
+
+@dataclass
+class Wordy(World):
+    """A world whose model's last word is this long."""
+
+    said: str = ""
+
+    @activity.defn(name=contract.READ_ANSWER)
+    async def read_answer(self, order: dict[str, Any]) -> str:
+        return head(self.said, order["limit"])
+
+
+@pytest.mark.parametrize(("said", "cut"), [("x" * 16_384, False), ("x" * 16_385, True), ("分" * 5_462, True)])
+async def test_an_answer_that_is_too_long_for_a_result_says_so(stage, said, cut):
+    act = stage(Wordy(said=said))
+    async with act.worker():
+        result = await (await act.start()).result()
+    assert (result["answer"], result["answer_cut"]) == (head(said, 16_384), cut)
