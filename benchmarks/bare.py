@@ -17,8 +17,11 @@ from temporalio.worker import Worker
 QUEUE = "bare"
 ELSEWHERE = "bare-elsewhere"
 """The queue of the second activity in the variant that, like a run with a workspace, sends its tools to another one."""
+LOCAL = "local"
+"""No queue: the second activity is a local one, as Endstop's tools that are quick and need no workspace are."""
 ACTIVITIES = ("model", "tool")
 """Activities a turn."""
+LIMIT = timedelta(seconds=60)
 
 
 @activity.defn
@@ -36,11 +39,15 @@ class BareWorkflow:
         """Run them one after the other."""
         for turn in range(turns):
             for name, queue in zip(ACTIVITIES, (QUEUE, tool_queue), strict=True):
+                given = {"turn": turn, "name": name}
+                if queue == LOCAL:
+                    await workflow.execute_local_activity(echo, given, start_to_close_timeout=LIMIT)
+                    continue
                 await workflow.execute_activity(
                     echo,
-                    {"turn": turn, "name": name},
+                    given,
                     task_queue=queue,
-                    start_to_close_timeout=timedelta(seconds=60),
+                    start_to_close_timeout=LIMIT,
                     heartbeat_timeout=timedelta(seconds=6),
                 )
         return turns

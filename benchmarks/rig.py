@@ -1,7 +1,8 @@
 """What a benchmark of whole runs needs: a server, a provider simulator and workers, each a process of its own.
 
 The server is the one that `endstop dev` starts, in memory, with its setting `history.transferProcessorMaxPollRPS=5000`.
-A turn is one model call and one tool that returns 2,000 bytes; the agent reads another file each time.
+A turn is one model call and one tool that returns 2,000 bytes; the agent reads another file each time, by `read_file`
+in its workspace or by a function of the operator's, which needs none.
 """
 
 import asyncio
@@ -26,6 +27,9 @@ from workflows.payloads import data_converter
 
 ROOT: Final = Path(__file__).parent.parent
 TOOL_BYTES: Final = 2_000
+IN_WORKSPACE: Final = "read_file"
+FUNCTION: Final = "read_note"
+"""The tool that needs no workspace."""
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -36,10 +40,10 @@ class Rig:
     client: Client
     worker: Process
 
-    async def run(self, turns: int) -> WorkflowHandle[Any, Any]:
+    async def run(self, turns: int, *, tool: str = IN_WORKSPACE) -> WorkflowHandle[Any, Any]:
         """One run of so many turns with a tool, and a last one with the answer; returns when it completed."""
-        model = f"openai:turns-{turns}"
-        agent = {"models": [model], "tools": ["read_file"], "workspace": "notes", "limits": {"turns": turns + 1}}
+        agent = {"models": [f"openai:{tool}-{turns}"], "tools": [tool], "limits": {"turns": turns + 1}}
+        agent |= {"workspace": "notes"} if tool == IN_WORKSPACE else {}
         handle = await self.client.start_workflow(
             "AgentWorkflow", {"agent": agent, "task": "read them all"}, id=f"bench-{uuid4()}", task_queue="bench"
         )
@@ -61,6 +65,7 @@ async def rig(*turns: int) -> AsyncIterator[Rig]:
             url = simulated[1].split()[-1]
             (folder / "endstop.toml").write_text(
                 'task_queue = "bench"\n[workspaces.notes]\nsource = "notes"\n'
+                f'[tools.{FUNCTION}]\nfunction = "notebook:{FUNCTION}"\nidempotent = true\ntimeout_s = 5\n'
                 f'[providers.openai]\napi = "openai-chat"\nbase_url = "{url}/v1"\nkey_env = "OPENAI_API_KEY"\n'
             )
             os.environ["TEMPORAL_ADDRESS"] = server.address
@@ -121,12 +126,20 @@ def _write_files(folder: Path, turns: tuple[int, ...]) -> None:
         line = f"note {number} " + "x" * 88
         text = "\n".join([line] * (TOOL_BYTES // (len(line) + 1) + 1))[:TOOL_BYTES]
         (folder / "notes" / f"{number}.txt").write_text(text)
-    models = {f"turns-{length}": [*map(_reads, range(length)), {"kind": "text", "text": "done"}] for length in turns}
+    (folder / "notebook.py").write_text(
+        f'from pathlib import Path\n\ndef {FUNCTION}(path: str) -> str:\n    """Read a note."""\n'
+        '    return (Path("notes") / path).read_text()\n'
+    )
+    models = {
+        f"{tool}-{length}": [*(_reads(tool, number) for number in range(length)), {"kind": "text", "text": "done"}]
+        for tool in (IN_WORKSPACE, FUNCTION)
+        for length in turns
+    }
     (folder / "script.json").write_text(json.dumps({"models": models}))
 
 
-def _reads(number: int) -> dict[str, object]:
-    return {"kind": "tool_calls", "calls": [{"name": "read_file", "arguments": {"path": f"{number}.txt"}}]}
+def _reads(tool: str, number: int) -> dict[str, object]:
+    return {"kind": "tool_calls", "calls": [{"name": tool, "arguments": {"path": f"{number}.txt"}}]}
 
 
 def table(header: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:

@@ -1,8 +1,9 @@
 """Turns a second and worker CPU a turn, side by side with a bare workflow: `python -m benchmarks.turns [ROUNDS]`.
 
-Three workflows take turns in one run: Endstop, the bare one, and the bare one whose second activity goes to another
-task queue, as Endstop's tools in a workspace do. A figure is the median over the rounds, a ratio the median of the
-ratios within each round. The first round is not counted: it warms up.
+Five workflows take turns in one run: the bare one with two activities a turn, the same with the second one local, and
+with it on another task queue; Endstop with a tool that needs no workspace, which is a local activity, and with one in a
+workspace, which is on another queue. A figure is the median over the rounds, a ratio the median of the ratios within
+each round. The first round is not counted: it warms up.
 """
 
 import asyncio
@@ -15,12 +16,14 @@ from uuid import uuid4
 
 from temporalio.client import Client
 
-from benchmarks.bare import ELSEWHERE, QUEUE, BareWorkflow
-from benchmarks.rig import ROOT, Cost, begun, measured, rig, table
+from benchmarks.bare import ELSEWHERE, LOCAL, QUEUE, BareWorkflow
+from benchmarks.rig import FUNCTION, IN_WORKSPACE, ROOT, Cost, begun, measured, rig, table
 
 LENGTHS = (10, 50, 200)
 ROUNDS = 3
-BARE, APART, OURS = "bare", "bare, tool on another queue", "Endstop"
+BARE = "bare"
+THEIRS = {BARE: QUEUE, "bare, tool local": LOCAL, "bare, tool on another queue": ELSEWHERE}
+OURS = {FUNCTION: "Endstop", IN_WORKSPACE: "Endstop, tool in a workspace"}
 
 Costs = dict[tuple[str, int], list[Cost]]
 
@@ -40,9 +43,8 @@ async def measure(rounds: int) -> Costs:
         for number in range(rounds + 1):
             for turns in LENGTHS if number else LENGTHS[:1]:
                 took = {
-                    BARE: await measured(worker, bare(ours.client, turns, QUEUE)),
-                    APART: await measured(worker, bare(ours.client, turns, ELSEWHERE)),
-                    OURS: await measured(ours.worker, ours.run(turns)),
+                    **{name: await measured(worker, bare(ours.client, turns, queue)) for name, queue in THEIRS.items()},
+                    **{name: await measured(ours.worker, ours.run(turns, tool=tool)) for tool, name in OURS.items()},
                 }
                 for name, cost in took.items() if number else ():
                     costs[name, turns].append(cost)
@@ -53,7 +55,7 @@ def rows(costs: Costs) -> list[tuple[object, ...]]:
     """One row a workflow and length."""
     found: list[tuple[object, ...]] = []
     for (name, turns), took in costs.items():
-        done = turns + (name == OURS)  # our last turn has the answer and no tool
+        done = turns + (name in OURS.values())  # our last turn has the answer and no tool
         reference = costs[BARE, turns]
         speed = [done / cost.wall_s for cost in took]
         cpu = [1_000 * cost.cpu_s / done for cost in took]
