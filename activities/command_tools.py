@@ -4,11 +4,11 @@ Here: what its end means for the model. Not here: its environment, sandbox and l
 """
 
 import asyncio
-import shutil
 from pathlib import Path
 
 from activities.command import Command, NotStarted, Ran, run_command
 from activities.declared_tools import CommandTool
+from activities.taking_away import take_away
 from activities.tool import Asked, Tool, ToolResult
 from activities.workspace_command import WorkspaceCommands, limit_line
 
@@ -24,7 +24,7 @@ def command_tool(declared: CommandTool, commands: WorkspaceCommands) -> Tool:
         try:
             return _worded(declared, await run_command(command))
         finally:
-            await asyncio.to_thread(shutil.rmtree, _scratch(command), ignore_errors=True)
+            await asyncio.to_thread(take_away, _scratch(command))
 
     return Tool(declaration=declared.declaration, run=run, own_limit=True, in_workspace=True)
 

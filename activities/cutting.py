@@ -26,3 +26,8 @@ def middle_out(text: str, limit: int, note: str) -> str:
     first, last = head(text, limit // 2), tail(text, limit - limit // 2)
     left_out = total - len(first.encode()) - len(last.encode())
     return f"{first}\n{note.format(bytes=left_out)}\n{last}"
+
+
+def whole_characters(text: str) -> str:
+    """The text as it can be stored: half a character, as Python has for a file's name that is no UTF-8, is escaped."""
+    return text.encode(errors="backslashreplace").decode()

@@ -122,13 +122,16 @@ def _tried(function: Callable[..., Any], named: dict[str, Any]) -> Any:  # noqa:
     """The boundary of a function in its thread: from there no exception would find its way in every case."""
     try:
         return function(**named)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the operator's code; whatever it raises is its answer
+    except BaseException as error:  # noqa: BLE001 - the operator's code; whatever it raises is its answer
         return Raised(error)
 
 
 async def _ended(call: Awaitable[Any]) -> Any:  # noqa: ANN401 - as above
-    """The boundary of an `async` function. A cancellation is none of its answers."""
+    """The boundary of an `async` function. Being cancelled is none of its answers; to raise as if it were is one."""
     try:
         return await call
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+    except BaseException as error:
+        task = asyncio.current_task()
+        if task and task.cancelling():
+            raise
         return Raised(error)

@@ -57,14 +57,14 @@ def _found(folder: Path, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _below(folder: Path, place: Path) -> Iterator[tuple[str, str]]:
-    """What is at a place, and in it; nothing where nothing is."""
-    what = _what(place)
-    if not what:
-        return
-    yield _named(folder, place), what
-    if what == "folder":
-        for name in os.listdir(place):  # noqa: PTH208 - names that are no text stay as they are
-            yield from _below(folder, place / name)
+    """What is at a place, and in it; nothing where nothing is. However deep it is: the work may have made it."""
+    places = [place]
+    while places:
+        place = places.pop()
+        if what := _what(place):
+            yield _named(folder, place), what
+        if what == "folder":
+            places += (place / name for name in os.listdir(place))  # noqa: PTH208 - names that are no text stay so
 
 
 def _named(folder: Path, place: Path) -> str:
@@ -81,9 +81,9 @@ def _what(place: Path) -> str:
             return "folder" if os.access(place, os.R_OK | os.X_OK) else "unreadable"
         if stat.S_ISREG(status.st_mode):
             return f"{'program' if status.st_mode & 0o111 else 'file'} {_digest(place)}"
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the latter: a folder above it became a file
         return ""
-    except PermissionError:
+    except OSError:  # no permission, or a path longer than the system takes
         return "unreadable"
     return "neither file nor folder nor link"
 

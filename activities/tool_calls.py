@@ -12,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agents import Agents
 from activities.contract import RunTool, ToolDone
-from activities.cutting import middle_out
+from activities.cutting import middle_out, whole_characters
 from activities.messages import Call, result_of, tool_calls, tool_result
 from activities.spoken import spoken
 from activities.stored import Contents, Transcript
@@ -79,7 +79,7 @@ class ToolCalls:
 
     async def keep(self, request: RunTool, call: Call, result: ToolResult, duration_ms: int = 0) -> ToolDone:
         """Store the result as the call's, unless one is there already."""
-        text = result.text
+        text = whole_characters(result.text)
         if isinstance(request.call.said, Edit):
             text = f"A person changed the arguments to {call.arguments}\n{text}"
         body = tool_result(call, await self._shown(text), failed=result.failed)

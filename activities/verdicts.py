@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from activities.contract import RunGate
+from activities.cutting import whole_characters
 from activities.stored import Contents, Details
 from ledger.fingerprint import fingerprint
 from ledger.outcomes import Broken, Failing
@@ -25,6 +26,7 @@ class Verdicts:
 
     async def failing(self, output: str, *, identity: str = "", exit_code: int = 1, root: str = "") -> Failing:
         """Keep the output; its fingerprint is that of `identity`, where the output holds what does not identify it."""
+        output = whole_characters(output)
         ref = await self._store.put(output.rstrip("\n") + "\n")
         found = await asyncio.to_thread(
             fingerprint, identity or output, exit_code=exit_code, root=root, at=datetime.now(UTC)

@@ -23,6 +23,7 @@ from activities.checkout import CheckoutFailed, check_out
 from activities.declared_workspaces import ArchiveWorkspace, DeclaredWorkspace, FolderWorkspace, GitWorkspace
 from activities.folder_copy import OWN_FOLDER, FolderRefused, copy_folder
 from activities.protected import Protected
+from activities.taking_away import take_away
 from activities.unpacking import ArchiveRefused, unpack
 from ledger.model import Frozen
 
@@ -103,7 +104,7 @@ class Workspaces:
     def scratch(self, run: str, use: str) -> Path:
         """Return an empty folder outside every workspace; the same path for the same use, emptied each time."""
         place = self._place(run, use).parent / ".scratch" / use
-        shutil.rmtree(place, ignore_errors=True)
+        take_away(place)
         place.mkdir(parents=True, mode=0o700)
         return place
 

@@ -128,6 +128,8 @@ async def test_a_text_is_the_result_as_it_is_and_anything_else_as_json(made, exp
         ("raise KeyError('order 7')", "KeyError: 'order 7'"),
         ("raise StopIteration", "StopIteration: "),
         ("raise SystemExit(3)", "SystemExit: 3"),
+        ("import asyncio; raise asyncio.CancelledError('inside')", "CancelledError: inside"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt: "),
         ("raise TimeoutError('the shop is slow')", "TimeoutError: the shop is slow"),
         ("return {object()}", "PydanticSerializationError: "),
     ],

@@ -64,6 +64,7 @@ TROUBLE = {
     "an exception": ("1 / 0", "raised ZeroDivisionError in {name}.py, line 3"),
     "the end of the program": ("exit(MARKER)", "raised NameError"),
     "leaving": ("raise_(SystemExit('MARKER'))", "raised SystemExit"),
+    "a cancellation": ("raise_(__import__('asyncio').CancelledError('MARKER'))", "raised CancelledError"),
     "a number": ("1", "returned a value of type int; a gate returns None, True, False or why it fails"),
     "a list": ("[]", "returned a value of type list"),
     "an empty text": ("'  '", "returned an empty text"),
@@ -212,6 +213,13 @@ async def test_the_workflow_gets_identity_and_the_store_the_words(gates, store, 
     assert (await store.get(verdict.output)).decode() == "error: MARKER\n"
     assert "MARKER" not in verdict.model_dump_json()
     assert verdict.exact == fingerprint("error: MARKER").exact
+
+
+async def test_half_a_character_as_file_names_may_have_is_kept_escaped(gates, store, tmp_path):
+    opened = gates("def check(answer):\n    return 'error: no total in a' + chr(0xDCFF)")
+    verdict = await asked(store, tmp_path, opened, opened.functions["check"].declared)
+    assert isinstance(verdict, Failing)
+    assert (await store.get(verdict.output)).decode() == "error: no total in a\\udcff\n"
 
 
 async def test_a_pass_and_a_broken_gate_come_back_as_such(gates, store, tmp_path):

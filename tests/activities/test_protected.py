@@ -20,6 +20,7 @@ from activities.workspace import Workspaces
 from ledger.fingerprint import fingerprint
 from ledger.outcomes import Failing, Passed
 from store import Store
+from tests.activities.deep_folder import deep
 
 RUN = "run-1"
 PATHS = ("tests", "pyproject.toml", "conftest.py")
@@ -101,6 +102,18 @@ def test_a_path_whose_folder_became_a_link_has_changed_although_the_same_is_behi
     was = Protected.of(folder, ("tests/unit",))
     behind_a_link(folder)
     assert was.changed(folder) == ("tests", "tests/unit", "tests/unit/test_a.py")
+
+
+def test_a_file_in_the_place_of_a_folder_above_what_was_not_there_changes_nothing_of_it(folder):
+    was = Protected.of(folder, ("checks/unit/test_a.py",))
+    (folder / "checks").write_text("a file")
+    assert was.changed(folder) == ()
+
+
+def test_folders_of_any_depth_are_compared(folder):
+    was = Protected.of(folder, ("deep",))
+    with deep(folder / "deep"):
+        assert "deep/d/d/d" in was.changed(folder)
 
 
 def test_only_what_is_there_and_no_link_leads_to_can_be_mounted(folder):

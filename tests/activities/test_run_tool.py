@@ -76,6 +76,15 @@ async def said(store, done):
     return result_of((await store.read(done.conversation))[-1])
 
 
+async def test_half_a_character_in_a_result_is_told_escaped(store, folder, answered, run):
+    async def listed(_: Asked) -> ToolResult:
+        return ToolResult(text="a\udcff.txt")
+
+    tools = {"read_file": Tool(declaration=TOOLS["read_file"].declaration, run=listed)}
+    done = await run(await answered(("read_file", "{}")), 0, "read_file", tools)
+    assert await said(store, done) == ("a\\udcff.txt", False)
+
+
 async def test_the_result_of_a_call_is_the_next_message(store, folder, answered, run):
     done = await run(await answered(("read_file", '{"path": "app.py"}')), 0, "read_file")
     assert (done.outcome.status, done.outcome.bytes) == ("ok", len("x = 1\n"))

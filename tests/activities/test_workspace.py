@@ -6,6 +6,7 @@ import pytest
 
 from activities.declared_workspaces import FolderWorkspace
 from activities.workspace import WorkspaceMissing, WorkspaceRefused, Workspaces
+from tests.activities.deep_folder import deep
 
 RUN = "0197c3a2-run"
 
@@ -158,6 +159,24 @@ def test_a_workspace_that_was_replaced_by_a_link_is_missing(workspaces, tmp_path
     copy.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(WorkspaceMissing):
         workspaces.path(RUN, "app")
+
+
+def test_scratch_is_empty_however_deep_the_folders_that_a_command_left_in_it(workspaces):
+    workspaces.claim(RUN, "app")
+    scratch = workspaces.scratch(RUN, "tests")
+    with deep(scratch / "deep"):
+        assert workspaces.scratch(RUN, "tests") == scratch
+        assert list(scratch.iterdir()) == []
+
+
+def test_scratch_is_empty_where_a_command_left_a_link_in_its_place(workspaces, tmp_path):
+    workspaces.claim(RUN, "app")
+    scratch = workspaces.scratch(RUN, "tests")
+    scratch.rmdir()
+    scratch.symlink_to(tmp_path)
+    assert workspaces.scratch(RUN, "tests") == scratch
+    assert not scratch.is_symlink()
+    assert (tmp_path / "root").exists()
 
 
 def test_scratch_is_the_same_empty_folder_each_time_outside_the_workspace(workspaces):
