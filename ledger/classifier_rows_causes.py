@@ -33,7 +33,8 @@ POLICY: Final = (
     Row(
         rule="policy.words", source="https://github.com/browser-use/browser-use/issues/262", kind=K.CONTENT_REFUSED,
         phrases=(
-            "content management policy", "content policy", "content policies", "usage policy", "usage policies",
+            "content management policy", "content policy", "content policies",
+            "contentpolicyviolation", "usage policy", "usage policies",
             "usage guidelines", "safety system", "safety filter", "safety reasons", "safety polic", "safety check",
             "content filter", "content moderation", "moderation", "input was flagged", "prompt was flagged",
             "request was flagged", "flagged as", "flagged for", "flagged by", "blocked by * policy",
@@ -174,7 +175,8 @@ NAMED: Final = (
             "model * discontinued", "model * no longer", "model * has been removed", "model * been deactivated",
             "model * end of life", "model * not loaded", "no models loaded", "failed to load model",
             "unable to load model", "model failed to load", "no available model provider",
-            "model * not deployed", "model * not enabled", "model * not been enabled", "model * not activated",
+            "model * not deployed",
+            "model * not servable", "model * not enabled", "model * not been enabled", "model * not activated",
             "model * not open", "model * is disabled", "model * not allowed", "model * could not be found",
             "model * requires more system memory", "model requires more system memory", "model id * invalid",
             "model identifier", "no endpoints found", "no endpoints available", "no available model endpoints",

@@ -74,6 +74,10 @@ GATEWAYS: Final = (
         codes=("tool_use_failed", "json_validate_failed", "output_parse_failed"),
     ),
     Row(
+        rule="groq.spend_limit", source="https://console.groq.com/docs/spend-limits", kind=K.QUOTA_EXHAUSTED,
+        codes=("blocked_api_access",),
+    ),
+    Row(
         rule="mistral.capacity", source="https://github.com/BerriAI/litellm/pull/25078", kind=K.OVERLOADED,
         codes=("service_tier_capacity_exceeded", "3505"),
     ),
@@ -112,6 +116,18 @@ GATEWAYS: Final = (
     Row(
         rule="llamacpp.loading", source="https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
         kind=K.OVERLOADED, codes=("unavailable_error",),
+    ),
+    Row(
+        rule="llamacpp.path", source="https://github.com/nextcloud/server/issues/40406", kind=K.INVALID_REQUEST,
+        failover=True, statuses=("404",), phrases=("| file not found |",),
+    ),
+    Row(
+        rule="ollama.tool_call", source="https://github.com/ollama/ollama/issues/17638", kind=K.BAD_OUTPUT,
+        phrases=("error parsing tool call",),
+    ),
+    Row(
+        rule="litellm.no_model", source="https://github.com/BerriAI/litellm/blob/main/litellm/router.py",
+        kind=K.MODEL_UNAVAILABLE, statuses=("400",), phrases=("passed in model * no healthy deployments for",),
     ),
     Row(
         rule="tgi.overloaded", source="https://huggingface.co/docs/text-generation-inference", kind=K.OVERLOADED,

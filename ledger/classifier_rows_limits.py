@@ -23,6 +23,17 @@ _RATE_WORDS: Final = (
 )
 """Beside these, an invitation to buy is an advertisement, not the cause."""
 
+_SPENT: Final = tuple(
+    f"{money} {state}"
+    for money in ("credit", "credits", "balance", "funds")
+    for state in (
+        *(f"{verb}{end}" for verb in ("", "is ", "are ", "has been ", "have been ")
+          for end in ("depleted", "exhausted", "used up", "insufficient", "not enough", "too low")),
+        "expired", "has expired", "have expired", "ran out", "has run out", "have run out", "is below", "are below",
+    )
+)  # fmt: skip
+"""What vendors say of money that is gone, in all its grammar."""
+
 MONEY: Final = (
     Row(
         rule="money.in_flight", source="https://openrouter.ai/docs/use-cases/limits", kind=K.RATE_LIMITED,
@@ -37,11 +48,10 @@ MONEY: Final = (
         phrases=(
             "insufficient balance", "insufficient * balance", "insufficient credit", "insufficient funds",
             "insufficient user quota", "insufficient quota", "not enough credit", "not enough balance",
-            "not enough funds", "enough balance", "balance is not enough", "balance not enough",
-            "balance is insufficient", "balance is too low", "balance too low", "balance depleted",
-            "balance exhausted", "credit balance", "negative balance", "credits exhausted",
-            "credits have been exhausted", "credits expired", "credits depleted", "credit exhausted", "out of credit",
+            "not enough funds", "enough balance", *_SPENT, "credit balance", "negative balance", "out of credit",
             "out of funds", "out of money", "no credits", "no usable credits", "no remaining credit",
+            "no remaining balance", "no remaining funds", "deposit funds", "outstanding invoice",
+            "no active subscription", "subscription payment",
             "no prepaid credits", "have any credits", "used all * credits", "used up your points",
             "requires more credits", "require more credits", "can only afford", "quota is not enough",
             "quota not enough", "payment required", "overdue", "arrear", "unpaid", "in good standing",
@@ -102,8 +112,8 @@ ALLOWANCES: Final = (
         source="https://github.com/diegosouzapw/OmniRoute/blob/main/open-sse/config/errorConfig.ts",
         kind=K.QUOTA_EXHAUSTED,
         phrases=(
-            "quota exceeded", "exceeded * quota", "exceeds * quota", "quota limit exceeded", "call volume quota",
-            "quota has been exceeded", "quota reached",
+            "quota exceeded", "quota is exceeded", "exceeded * quota", "exceeds * quota", "quota limit exceeded",
+            "call volume quota", "quota has been exceeded", "quota reached",
         ),
         unless=(
             *_RATE_WORDS, "rate limit", "per minute", "per second", "throttl", "concurren", "aiplatform",
@@ -113,8 +123,8 @@ ALLOWANCES: Final = (
     ),
     Row(
         rule="allowance.quota_refused", source="https://learn.microsoft.com/azure/api-management/quota-policy",
-        kind=K.QUOTA_EXHAUSTED, phrases=("quota exceeded", "call volume quota"), unless=("rate limit",),
-        statuses=("403",),
+        kind=K.QUOTA_EXHAUSTED, unless=("rate limit",), statuses=("403",),
+        phrases=("quota exceeded", "quota is exceeded", "quota has been exceeded", "call volume quota"),
     ),
     Row(
         rule="allowance.long_wait", source="https://github.com/alex-wolf-ps/dbchatprov2/issues/2",
@@ -204,7 +214,7 @@ SIZES: Final = (
             "maximum allowed size", "exceeds * bytes", "image exceeds", "image is too large", "image too large",
             "dimensions exceed", "file too large", "file is too large", "file size exceeds", "too many images",
             "too many pages", "maximum of * pages", "range of input length", "exceed max * tokens",
-            "exceeds max * tokens", "上下文", "超过最大长度", "超过最大", "输入过长", "超出最大",
+            "tokens * exceed max", "exceeds max * tokens", "上下文", "超过最大长度", "超过最大", "输入过长", "超出最大",
             "长度超",
         ),
         unless=_PASSING,

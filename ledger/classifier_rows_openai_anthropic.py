@@ -65,7 +65,7 @@ OPENAI: Final = (
         codes=(
             "bio_policy", "cyber_policy", "misalignment_policy_violation", "image_content_policy_violation",
             "content_policy_violation", "content_filter", "moderation_blocked", "ResponsibleAIPolicyViolation",
-            "sensitive_content",
+            "sensitive_content", "refusal",
         ),
     ),
     Row(rule="openai.dependency_timeout", source=_RESPONSE, kind=K.TIMEOUT, codes=("vector_store_timeout",)),
@@ -111,6 +111,10 @@ OPENAI: Final = (
             "unavailable_model", "model_decommissioned", "model_is_deactivated", "invalid_model",
             "model_not_supported", "key_model_access_denied", "team_model_access_denied",
         ),
+    ),
+    Row(
+        rule="openai.invalid_content", source="https://github.com/BerriAI/litellm/issues/8020",
+        kind=K.BAD_OUTPUT, phrases=("model produced invalid content",),
     ),
     Row(
         rule="openai.parameter", source="https://platform.openai.com/docs/guides/reasoning", kind=K.INVALID_REQUEST,

@@ -17,14 +17,18 @@ TRANSPORT: Final = (
     Row(rule="transport.cancelled", source=_OURS, kind=K.CANCELLED, ended=("cancel",), outcome_unknown=True),
     Row(
         rule="transport.certificate", source=_UNTRUSTED, kind=K.NETWORK, transient=False, failover=False,
-        ended=("tls verify", "ssl verify", "cert", "self signed", "hostname"),
+        ended=(
+            "tls verify", "ssl verify", "cert", "self signed", "hostname", "unable to verify", "unable to get",
+            "unknown authority", "unknown issuer", "untrusted", "unverified", "pkix",
+        ),
     ),
     Row(
         rule="transport.certificate_words", source=_UNTRUSTED, kind=K.NETWORK, transient=False, failover=False,
         ended=("tls", "ssl", "connect", "handshake"),
         phrases=(
             "certificate verify failed", "self signed certificate", "certificate has expired",
-            "unable to get local issuer", "hostname mismatch",
+            "unable to get local issuer", "unable to verify the first certificate", "hostname mismatch",
+            "unknown authority", "unknown issuer", "pkix path", "certificate is not trusted", "untrusted certificate",
         ),
     ),
     Row(

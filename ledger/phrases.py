@@ -44,7 +44,8 @@ def matches_any(text: str, phrases: Iterable[str]) -> bool:
     """Whether normalised `text` holds one of `phrases`.
 
     A phrase begins at the start of a word and may end within one ("rate limit" is in "rate limited"). ` * ` stands for
-    up to `GAP` characters. Scripts without spaces match anywhere.
+    up to `GAP` characters. Scripts without spaces match anywhere. `clues` parts messages by ` | `: "| gone |" is a
+    message that says nothing else.
     """
     haystack = f" {text}"
     return any(_holds(haystack, phrase) for phrase in phrases)
