@@ -6,13 +6,14 @@ For `endstop dev`, the demo and the tests; a production server is the operator's
 
 import asyncio
 import ctypes
+import secrets
 import shutil
 import signal
 import socket
 import sys
 import sysconfig
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,9 @@ from ledger.model import Frozen
 READY_S: Final = 30.0
 """Seconds in which a server must answer; it takes half a second on an idle machine."""
 STOP_S: Final = 10.0
+
+PORTS: Final = range(20_000, 32_000)
+"""Below those that Linux and others give to connections that go out (32,768 and up), and above most services'."""
 
 _CONFIG: Final = (
     "history.transferProcessorMaxPollRPS=5000",
@@ -138,11 +142,12 @@ def taken(host: str, port: int) -> bool:
 
 
 def free_port() -> int:
-    """A port that was free a moment ago, on the loopback interface."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of the loopback interface that was free a moment ago, and that no connection is given meanwhile."""
+    while True:
+        with socket.socket() as probe, suppress(OSError):
+            port: int = PORTS.start + secrets.randbelow(len(PORTS))
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 async def _until_ready(server: DevServer, process: asyncio.subprocess.Process) -> None:
