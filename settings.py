@@ -185,8 +185,9 @@ def _parsed(source: Path, remedy: str = f"name another file by {CONFIG_VARIABLE}
     try:
         with source.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
-    except OSError as problem:
-        raise SettingsError(f"{source}: cannot be read ({problem.strerror}); {remedy}") from None
+    except (OSError, ValueError) as problem:  # ValueError: no path holds a zero byte
+        reason = problem.strerror if isinstance(problem, OSError) else "it holds a zero byte"
+        raise SettingsError(f"{source}: cannot be read ({reason}); {remedy}") from None
     if len(content) > MAX_FILE_BYTES:
         raise SettingsError(f"{source}: is larger than 1 MiB; settings are a few lines of TOML")
     try:

@@ -122,7 +122,10 @@ def _fetched(git: _Git, repository: str, ref: str) -> str:
         if not _COMMIT.fullmatch(ref):
             raise
     git(*fetch, "--", repository, *_EVERYTHING)
-    return _commit(git, ref)
+    try:
+        return _commit(git, ref)
+    except CheckoutFailed:  # no commit and no tag begins so: it is a branch that is called by a number or a date
+        return _commit(git, f"refs/remotes/origin/{ref}")
 
 
 def _commit(git: _Git, name: str) -> str:

@@ -28,6 +28,8 @@ def read_toml(content: bytes) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as problem:
         place = re.search(r"\(at [^()]*\)", str(problem))
         raise NotToml(f"is not valid TOML {place.group() if place else ''}".rstrip()) from None
+    except ValueError:  # Python's own word for digits without end
+        raise NotToml("holds a number of thousands of digits; no number here has more than ten") from None
     except RecursionError:
         pass
     raise NotToml("is nested too deeply; expected tables of plain values")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from temporalio.client import Client, WorkflowHandle
+from temporalio.service import RPCError, RPCStatusCode
 
 from inbox.asked_call import AskedCall, KeptCalls, asked_call, misfit
 from inbox.reasons import LastFailure, last_failures
@@ -59,8 +60,16 @@ class Reply(Frozen):
 async def waiting(client: Client, store: KeptCalls) -> Sequence[Waiting]:
     """The newest runs that need a person. The list lags: a run that asks nothing any more is left out."""
     listed = [found.id async for found in client.list_workflows(NEEDS_HUMAN, limit=SHOWN)]
-    looked = await asyncio.gather(*(look(client, store, run, within_s=LIST_S, why=False) for run in listed))
-    return [found for found in looked if found.asked or not found.status]
+    looked = await asyncio.gather(*(_listed(client, store, run) for run in listed))
+    return [found for found in looked if found and (found.asked or not found.status)]
+
+
+async def _listed(client: Client, store: KeptCalls, run: str) -> Waiting | None:
+    """One run of the list; None: it was deleted meanwhile. What Temporal says of one run hides no other."""
+    try:
+        return await look(client, store, run, within_s=LIST_S, why=False)
+    except RPCError as error:
+        return None if error.status is RPCStatusCode.NOT_FOUND else Waiting(run=run)
 
 
 async def look(client: Client, store: KeptCalls, run: str, *, within_s: float = QUERY_S, why: bool = True) -> Waiting:

@@ -282,6 +282,7 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
         ),
         (f"key = = '{MARKER}'", "FILE: is not valid TOML (at line 1, column 7)"),
         ("a = " + "[" * 100_000, "FILE: is nested too deeply; expected tables of plain values"),
+        ("a = " + "9" * 5_000, "FILE: holds a number of thousands of digits; no number here has more than ten"),
         ("# " + "x" * 2**20, "FILE: is larger than 1 MiB; settings are a few lines of TOML"),
     ],
 )
@@ -292,6 +293,11 @@ def test_a_mistake_is_one_line_that_names_file_place_and_expectation(tmp_path, t
 def test_a_file_that_is_named_and_not_there_is_not_replaced_by_defaults(tmp_path):
     with pytest.raises(SettingsError, match="No such file or directory"):
         load_settings(environ={"ENDSTOP_CONFIG": str(tmp_path / "gone.toml")})
+
+
+def test_an_agents_path_with_a_zero_byte_is_one_line(tmp_path):
+    with pytest.raises(SettingsError, match=r"cannot be read \(it holds a zero byte\); \[agents.a\] names it"):
+        load(tmp_path, '[agents.a]\nfile = "a\\u0000b"')
 
 
 def test_a_folder_or_a_file_of_other_bytes_in_its_place_is_one_line(tmp_path):

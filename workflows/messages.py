@@ -6,7 +6,7 @@ inside the workflow, so no model here is used as a handler's parameter type.
 
 from typing import Any, Literal
 
-from pydantic import JsonValue
+from pydantic import ConfigDict, JsonValue
 
 from ledger.conversation import Conversation
 from ledger.model import Frozen
@@ -41,7 +41,13 @@ class RunResult(Frozen):
     totals: Totals = Totals()
 
 
-class ChildStatus(Frozen):
+class _Told(Frozen):
+    """What a run tells whoever asks, who may be of an older release: what that does not know yet is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ChildStatus(_Told):
     """A sub-agent that is under way."""
 
     id: str
@@ -57,7 +63,7 @@ class ChildWord(ChildStatus):
     """What it came to, of one that was cancelled: its parent gets no result of it."""
 
 
-class Status(Frozen):
+class Status(_Told):
     """Query `status`: where the run stands, in numbers and names."""
 
     status: RunStatus
@@ -89,7 +95,7 @@ class Status(Frozen):
     """Sequence number of the newest record."""
 
 
-class Asked(Frozen):
+class Asked(_Told):
     """Query `intervention`: the open intervention, or null."""
 
     id: str
@@ -103,7 +109,7 @@ class Asked(Frozen):
     """Reference in the store of the arguments that tools take, by which an edit is checked before it is sent."""
 
 
-class JournalPage(Frozen):
+class JournalPage(_Told):
     """Query `journal`: the records after a sequence number, oldest first; the whole journal is in the store."""
 
     records: tuple[dict[str, Any], ...]

@@ -77,12 +77,14 @@ def test_a_claim_holds_what_was_committed_and_nothing_else_and_remembers_the_com
 def refs(repository):
     """What refs there are to name, and the content that each has."""
     repository("branch", "release-1")
+    repository("branch", "20261130")
     repository("tag", "--annotate", "v1", "--message", "one")
     repository.commit("app.py", "x = 2\n")
-    return {"main": 2, "HEAD": 2, "release-1": 1, "v1": 1, repository.first: 1, repository.first[:9]: 1}
+    commits = {repository.first: 1, repository.first[:9]: 1}
+    return {"main": 2, "HEAD": 2, "release-1": 1, "v1": 1, "20261130": 1, **commits}
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(7))
 def test_a_branch_a_tag_and_a_commit_however_short_is_what_the_copy_is_made_of(repository, claimed, number):
     ref, content = list(refs(repository).items())[number]
     _, copy = claimed(at=ref)

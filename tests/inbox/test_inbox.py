@@ -1,16 +1,19 @@
 """The page on which people answer: what it shows, whom it lets in, and what an answer does to the run."""
 
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from urllib.parse import urlencode
 from uuid import uuid4
 
 import httpx2
 import pytest
+from temporalio.service import RPCError, RPCStatusCode
 
 from inbox import pages
 from inbox.forms import MAX_FORM
 from inbox.reasons import LastFailure
 from inbox.serving import PortTaken, serving
-from inbox.waiting import Waiting
+from inbox.waiting import Waiting, waiting
 from ledger.conversation import Conversation
 from ledger.failures import FailureKind
 from ledger.interventions import Open, Question
@@ -84,6 +87,37 @@ async def test_a_run_that_was_answered_leaves_the_list(stage: Stage):
     await run.execute_update("answer", "retry")
     await run.result()
     assert run.id not in (await stage.browser.get("/")).text
+
+
+class Listing:
+    """A Temporal that lists two runs."""
+
+    async def list_workflows(self, _query: str, limit: int) -> AsyncIterator[SimpleNamespace]:
+        for run in ("odd", "other")[:limit]:
+            yield SimpleNamespace(id=run)
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [(RPCStatusCode.NOT_FOUND, ["other"]), (RPCStatusCode.RESOURCE_EXHAUSTED, ["odd", "other"])],
+    ids=["deleted meanwhile", "the server is busy"],
+)
+async def test_one_run_that_cannot_be_looked_at_hides_no_other_of_the_list(
+    monkeypatch: pytest.MonkeyPatch, status: RPCStatusCode, shown: list[str]
+):
+    async def looked(_client: object, _store: object, run: str, **_: object) -> Waiting:
+        if run == "odd":
+            raise RPCError("no", status, b"")
+        return Waiting(run=run)
+
+    monkeypatch.setattr("inbox.waiting.look", looked)
+    assert [one.run for one in await waiting(Listing(), None)] == shown
+
+
+def test_what_a_later_release_tells_of_a_run_besides_is_passed_over():
+    told = {"status": "running", "agent": "a", "stage": "s", "turn": 1, "conversation": "c/0/", "later": 1}
+    child = {"id": "c1", "later": 1}
+    assert Status.model_validate({**told, "children": [child]}).children == (ChildStatus(id="c1"),)
 
 
 async def test_a_run_without_a_worker_says_so_and_offers_no_form(stage: Stage):
