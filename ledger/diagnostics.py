@@ -36,7 +36,7 @@ _SHAPES: Final = tuple(
         rf"^\"?{_PATH}\"?,? line (?P<at>\d+)(?:, col(?:umn)? \d+)?[:,] (?P<said>.+)$",
     )
 )
-_LISTED: Final = re.compile(r"^\s++(?P<at>\d+(?::\d+)?)\s++(?P<said>(?i:error|warning|info|✖|⚠|×).*)$")  # noqa: RUF001
+_LISTED: Final = re.compile(r"^\s++(?P<at>\d+(?::\d+)?)\s++(?P<said>(?i:(?:error|warning|info)\b|[✖⚠×]).*)$")  # noqa: RUF001
 _FILE: Final = r"[\w@./+-]*[\w+-]\.\w{1,8}"
 _HEADING: Final = re.compile(rf"^(?:File \")?({_FILE})(?:(?::\d+){{1,2}}:|\", line \d+, characters .*:)?$")
 _DETAIL: Final = re.compile(rf"(?:-->|:::|┌─|─\[|\bat|\bin|\bon|File)\s+\"?({_FILE})\"?(?::\d+|,? line \d+)")
@@ -54,6 +54,8 @@ _LEVEL: Final = re.compile(
 )
 _MILD: Final = dict.fromkeys(("warning", "warn", "⚠", "deprecated", "style"), Severity.WARNING)
 _ADVICE: Final = dict.fromkeys(("info", "note", "hint", "help", "remark", "notice"), Severity.ADVICE)
+_LETTER: Final = {"w: ": Severity.WARNING, "i: ": Severity.ADVICE}
+"""Kotlin's compiler ranks a message by a letter before the file."""
 _WARNING_CLASS: Final = re.compile(r"\w*Warning:")
 _CODE: Final = re.compile(r"^([A-Z]{1,10}-?\d{2,6}|[a-z]+(?:-[a-z]+)+)(?::| (?=\S))\s*|\s*[\[(]([\w./@-]{3,60})[\])]$")
 
@@ -89,7 +91,8 @@ def diagnostic_of(line: str, heading: str = "") -> Diagnostic | None:
     for shape in _SHAPES:
         found = shape.match(line)
         if found and _is_file(found["path"]) and not _FRAME_TAIL.match(found["said"]):
-            return _graded(found["path"], found["at"], found["said"])
+            graded = _graded(found["path"], found["at"], found["said"])
+            return graded._replace(severity=_LETTER.get(line[:3], graded.severity))
     listed = _LISTED.match(line) if heading else None
     return _graded(heading, listed["at"], listed["said"]) if listed else None
 

@@ -4,6 +4,7 @@ Here: `Item`, and the one way from lines to message, source and frames. Not here
 ends (`readings`, `report_forms`), nor the hash (`fingerprint`).
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -19,6 +20,9 @@ MAX_FRAMES: Final = 12
 """Innermost frames kept of a stack; recursion repeats the rest."""
 
 Mask = Callable[[str], str]
+
+_ARGUMENTS: Final = re.compile(r"\((?!\*)")
+"""Where a frame's arguments begin; `(*Server)` in Go is part of a method's name."""
 
 
 class Item(Frozen):
@@ -55,7 +59,9 @@ class _Gathered:
 
     def call(self, frame: Frame, quoted: str = "") -> None:
         if is_own(frame):
-            self.frames.append(f"{frame.file} in {frame.function.split('(')[0]}" if frame.function else frame.file)
+            self.frames.append(
+                f"{frame.file} in {_ARGUMENTS.split(frame.function)[0]}" if frame.function else frame.file
+            )
             self.source = quoted or self.source
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from ledger.diagnostics import diagnostic_of
 from ledger.failing_items import Item, Mask, condense, indent
 from ledger.failure_words import Severity, is_noise, severity_of
-from ledger.quoted_source import is_caret, is_gutter
+from ledger.quoted_source import is_caret, is_gutter, is_pointed_at
 from ledger.stack_frames import call_above, frame_of
 
 MAX_BLOCK: Final = 60
@@ -179,13 +179,13 @@ def block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> i
 
 def _continues(lines: Sequence[str], probe: int, depth: int) -> bool:
     line = lines[probe]
-    if is_gutter(line) or is_caret(line) or _LABEL.match(line) or _TRACE.match(line):
+    below = lines[probe + 1] if probe + 1 < len(lines) else ""
+    if is_gutter(line) or is_caret(line) or is_pointed_at(line, below) or _LABEL.match(line) or _TRACE.match(line):
         return True
     if diagnostic_of(line) or opens_block(line):
         return False
     if indent(line) > depth or frame_of(line) or call_above(lines, probe):
         return True
     # `with expansion:` and the like: a word of the tool's own, then the values
-    below = lines[probe + 1] if probe + 1 < len(lines) else ""
     captions = _CAPTION.match(line) and severity_of(line) != Severity.COUNT
     return bool(captions) and indent(below) > depth and not diagnostic_of(below)

@@ -32,6 +32,9 @@ _QUIET: Final = _any(
     r"\{(?=.*\"(?:level|severity)\": ?\"(?:info|debug|trace|notice)\")",
     r"[\u2713\u2714√✓✔]",
     r"ok\b",
+    r"-- (?!.*(?:fail|error|cannot|could not|not found))",  # CMake's progress
+    r"\?\s+\S+\s+\[no test files\]",
+    r"\d+ (?:Warning|Error)\(s\)$",
     r"\d+(?:\.\d+)?%",
     r"\d+/\d+ \[[=#>. -]{5,}\]",
     r"[-=_*~─━⎯. #+]{5,}$",
@@ -69,6 +72,8 @@ _COUNTS: Final = _any(
     r"\bdue to \d+ previous|\bgenerated \d+ warning|^Some errors have detailed|errors (?:prevented|occurred)",
     r"^\W*(?:failures?|errors?|failed)\W+\d+\W*$|^FAILED \(\w+=\d+|^ERROR SUMMARY|\byou failed \d+",
     r"rated at [\d.-]+/10|^ninja: build stopped|\bactionable tasks?:",
+    r"\((?:FAILED|ERROR) - \d+\)$",  # RSpec's pointer to a numbered failure
+    r"^Errors {2,}Files$",  # the head of tsc's table of counts
     r"^\s*+[#ℹ] \w+ \d",  # noqa: RUF001  node prints it
     r"^\s*+(?:checked|scanned|processed|analy[sz]ed|compiled|linted|inspected|total|took|elapsed)\b.*\d",
 )
@@ -84,7 +89,7 @@ _WARNS: Final = re.compile(
     r"\s*+(?:\[?\w+\]? )?(?i:\[?warn(?:ing)?\b|\w*Warning\b|notice\b)"
     r"|[\w:./ -]{0,80}\b(?:NOTICE|\w+Warning|WARNING|warning):"
 )
-_LOUD: Final = _any(r"\s*+(?:[\w.-]+: )?(?:fatal|error|err|panic|E)\b")
+_LOUD: Final = _any(r"\s*+(?:[\w.-]+: )?(?:fatal|error|err|panic|E)\b", r"\s*+WARNING: (?:DATA RACE|ThreadSanitizer)")
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z']+")
 _WORDS: Final = """
@@ -99,6 +104,7 @@ _WORDS: Final = """
 _FAILURES: Final = frozenset(_WORDS.split())
 _SAID: Final = _any(
     r"\bno (?:such|rule)\b",
+    r"\bdata race\b",
     r"\bout of (?:memory|range|bounds)",
     r"\bmust (?:be|not)\b",
     r"\bwould reformat\b",

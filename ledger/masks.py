@@ -105,10 +105,16 @@ _PATTERNS: Final = (
     _Mask(pattern=re.compile(r"-(?=[a-z0-9]*\d)[a-z0-9]{8,10}-[a-z0-9]{5}\b"), put="-<id>", values=True),
     _Mask(pattern=re.compile(r"\b(?:[0-9a-f]{7,64}|[0-9A-F]{12,64})\b"), put=_id_like, values=True),
     _Mask(pattern=re.compile(r"\b[A-Za-z0-9+/]{32,}(?![A-Za-z0-9+/])={0,2}"), put=_id_like, values=True),
+    # BuildKit's references, in base 36
+    _Mask(pattern=re.compile(r"\b(?=(?:[a-z]*\d){3})[a-z0-9]{25}\b"), put="<id>", values=True),
     _Mask(pattern=re.compile(r"(?<![\w.])\d{14,15}(?![\w.])"), put=_big_number, values=True),
     _Mask(pattern=re.compile(r"(?<![\w.])-?\d+\.\d{10,}(?:e-?\d+)?\b"), put=_long_fraction, values=True),
     _Mask(pattern=re.compile(r"\bip-\d+-\d+-\d+-\d+\b"), put="<host>", values=True),
-    _Mask(pattern=re.compile(r"([\w\])]:|\bport['\"]?[=: ]+)(\d{5})\b"), put=_port, values=True),
+    _Mask(
+        pattern=re.compile(r"([\w\])]:|\bport['\"]?[=: ]+|['\"](?=[\da-f]*[.:])[\d.:a-f]{3,45}['\"], )(\d{5})\b"),
+        put=_port,
+        values=True,
+    ),
     _Mask(
         pattern=re.compile(
             r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child|worker)(?= +\d{3})"
@@ -139,6 +145,7 @@ _PATTERNS: Final = (
         pattern=re.compile(r"\b(attempts?|retry|retries|try|tries)([ #:=]+)\d+(?:( of |/)\d+)?", re.IGNORECASE),
         put=r"\1 <count>",
     ),
+    _Mask(pattern=re.compile(r"^\s*+\d+ ×(?= )"), put="<count> ×"),  # noqa: RUF001  Playwright counts its polls
     _Mask(
         pattern=re.compile(r"\b\d+(?= (?:more )?(?:failed )?(?:attempts?|retries|tries|times)\b)", re.IGNORECASE),
         put="<count>",

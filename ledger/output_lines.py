@@ -29,7 +29,7 @@ _DRAWN: Final = re.compile(r"^ {0,2}[│┃║╷╵╭╰┌└├┤╮╯]+[�
 _MARGIN: Final = re.compile(r"^\s*(?:\+(?:-\+-+ \d+ -+|-+(?: \d+ -+)?)?|\|)(?: |$)")
 _PREFIX: Final = re.compile(
     r"^(?:==\d+== ?"  # valgrind, sanitizers
-    r"|(?:#\d+ )?\d+\.\d{2,3} (?=\S)"  # BuildKit
+    r"|#\d+ (?:\d+\.\d{2,3} |(?=(?:ERROR|DONE|CACHED|CANCELED)\b|\[))|\d+\.\d{2,3} (?=\S)"  # BuildKit
     r"|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "  # klog
     r"|\d{2,7} (?=(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b)"  # a logger's pid
     r"|##\[\w+\]|\[(?:ERROR|error|info|warn)\] ?"  # CI, Maven, sbt

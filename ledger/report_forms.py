@@ -87,6 +87,14 @@ _FORMS: Final = (
         end=re.compile(r"^failures:$|^test result:"),
     ),
     _Form(
+        tool="terraform",
+        sign=re.compile(r"^ *on \S+\.tf(?:\.json)? line \d+"),
+        head=re.compile(r"^Error: (.+)$"),
+        end=re.compile(r"^(?:Warning: |Releasing state lock|\S+: (?:Still )?[A-Z][a-z]+ing)"),
+        once=False,
+        kind="diagnostic",
+    ),
+    _Form(
         tool="shellcheck",
         sign=re.compile(r"^In \S+ line \d+:$"),
         head=re.compile(r"^In (\S+) line \d+:$"),

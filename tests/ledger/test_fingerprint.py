@@ -2,7 +2,8 @@
 
 `failure_pairs.jsonl` and `repair_sequences.jsonl` are outputs of real tools. `other_tools.jsonl` holds 211 outputs of
 tools and programs that are in neither (`made`: run, or written after its documentation), each with replacements that
-leave the failure the same, and others that make it another.
+leave the failure the same, and others that make it another. `outputs_once_misread.jsonl` holds
+pairs that were told apart or thrown together before the rule behind them was mended.
 """
 
 import json
@@ -95,6 +96,11 @@ def test_a_tool_without_rows_of_its_own_is_read_as_well(row):
         assert exact(replaced(row["output"], noise)) == identity, noise
     for change in row["other"]:
         assert exact(replaced(row["output"], change)) != identity, change
+
+
+@pytest.mark.parametrize("pair", rows("outputs_once_misread.jsonl"), ids=lambda pair: pair["id"])
+def test_a_pair_that_was_misread_is_not_again(pair):
+    assert (exact(pair["a"], pair["rc"]) == exact(pair["b"], pair["rc"])) == pair["same"], pair["why"]
 
 
 @pytest.mark.parametrize("row", rows("other_tools.jsonl"), ids=lambda row: row["tool"])
