@@ -4,6 +4,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -14,10 +15,22 @@ from commands.working import stop_on_signal
 from encryption import Keys
 
 
+def check_page(ui: str) -> None:
+    """Refuse what no browser has as an address of a page: it would refuse every page. BadInput."""
+    try:
+        parts = urlsplit(ui)
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise BadInput(f"--ui {ui!r}: expected the Web UI's address, such as http://localhost:8233")
+
+
 async def serve(settings: Path | None, port: int, ui: str) -> None:
     """Serve the codec until SIGINT or SIGTERM. Refused: it cannot listen at the port."""
     from logs import configure_logging
 
+    check_page(ui)
     keys = settings_from(settings).keys
     if not keys.newest:
         raise BadInput(NO_KEYS)

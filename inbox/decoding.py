@@ -83,7 +83,8 @@ class _Server:
 def _origins(ui: str) -> list[str]:
     """The origins of a Web UI's pages, as browsers write them."""
     parts = urlsplit(ui)
-    host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    goes_without_saying = parts.port in (None, {"http": 80, "https": 443}.get(parts.scheme))
+    host, port = parts.hostname or "", "" if goes_without_saying else f":{parts.port}"
     names = NAMES if host in NAMES else (f"[{host}]" if ":" in host else host,)
     return [f"{parts.scheme}://{name}{port}" for name in names]
 

@@ -13,6 +13,8 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from temporalio.api.common.v1 import Payload, Payloads
 from temporalio.client import Client
 
+from commands.decoding import serve
+from commands.refusals import BadInput
 from encryption import Keys
 from inbox.serving import serving_codec
 from workflows.codec import EncryptionCodec, converter_with
@@ -62,6 +64,18 @@ async def test_a_browser_is_told_that_the_web_ui_may_ask(address, browser, origi
     told = await browser.options(f"{address}/decode", headers=PREFLIGHT | {"origin": origin})
     assert told.status_code == 200
     assert told.headers["access-control-allow-origin"] == origin
+
+
+async def test_a_port_that_goes_without_saying_may_be_said(browser):
+    ui = "https://ui.example"  # as browsers write it
+    async with serving_codec(EncryptionCodec(KEYS), 0, f"{ui}:443") as served:
+        assert payloads(await sent(browser, f"{served}/decode", CLEAR, origin=ui)) == [CLEAR]
+
+
+@pytest.mark.parametrize("ui", ["localhost:8233", "http://localhost:abc", "http://[::1", "", "ftp://localhost"])
+async def test_what_is_no_address_of_a_page_is_one_line(ui):
+    with pytest.raises(BadInput, match=r"--ui .*: expected the Web UI's address, such as http://localhost:8233"):
+        await serve(None, 0, ui)
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://localhost:8234", "https://localhost:8233", "null"])
