@@ -8,7 +8,6 @@ from typing import Final
 from activities.stored import Contents
 from ledger.answers import Edit, Reject, Reply
 from ledger.notes import GuideNote
-from store import ContentMissing
 
 NOT_THERE: Final = "[a person wrote something here that this store does not have]"
 """Stands for words that a reference names and the store does not hold. No JSON, so no tool runs by it."""
@@ -18,6 +17,8 @@ async def spoken(store: Contents, said: Edit | Reject | Reply | GuideNote) -> st
     """The words; "" for none. A reference that names nothing would be asked for for ever: whoever reads is told."""
     if not said.ref:
         return said.text or ""
+    from store import ContentMissing  # noqa: PLC0415 - whoever asks a model does without SQL
+
     try:
         return (await store.get(said.ref)).decode(errors="replace")
     except ContentMissing:
