@@ -462,7 +462,12 @@ def test_without_a_worker_a_run_is_shown_from_the_store_and_says_so(stage: Stage
     ("more", "told"),
     [
         pytest.param({}, "The gate runs in a sandbox", id="in a sandbox"),
-        pytest.param({"PATH": "/nowhere"}, 'runs its gate with sandbox = "none"', id="on a machine without bubblewrap"),
+        pytest.param(
+            {"PATH": "/nowhere"},
+            'runs its gate with sandbox = "none"',
+            id="on a machine without bubblewrap",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_the_tour_plays_to_its_end_without_a_terminal_and_cleans_up(

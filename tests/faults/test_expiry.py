@@ -112,9 +112,9 @@ async def test_keeping_the_schedule_again_brings_it_up_to_date_and_leaves_it_pau
         await schedule_of(client, "kept-twice")
 
 
-@pytest.mark.parametrize("sent", [{"days": 0}, {"days": "7"}, "7"], ids=["none", "text", "no table"])
-async def test_an_expiry_that_is_started_with_nonsense_ends_and_removes_nothing(stage, client, sent):
+async def test_an_expiry_that_is_started_with_nonsense_ends_and_removes_nothing(stage, client):
     act = await stage({"models": {"gpt-5": [TEXT]}})
-    with pytest.raises(WorkflowFailureError) as failed:
-        await client.execute_workflow("ExpiryWorkflow", sent, id=f"odd-{act.queue}", task_queue=act.queue)
-    assert failed.value.cause.message == 'input: should be {"days": N}, N from 1'
+    for sent in ({"days": 0}, {"days": "7"}, "7"):
+        with pytest.raises(WorkflowFailureError) as failed:
+            await client.execute_workflow("ExpiryWorkflow", sent, id=f"odd-{act.queue}", task_queue=act.queue)
+        assert failed.value.cause.message == 'input: should be {"days": N}, N from 1'
