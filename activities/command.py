@@ -169,9 +169,13 @@ def _kill(process: Process) -> None:
 async def _read_meanwhile(reader: int, output: _Output, process: Process) -> AsyncIterator[None]:
     """Read while the block runs, and after it what is left, for at most `DRAIN_S`."""
     stream = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reader, "rb", buffering=0)
-    )
+    try:
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reader, "rb", buffering=0)
+        )
+    except BaseException:  # cancelled between its start and the wait for its end: nobody would end it any more
+        _kill(process)
+        raise
     reading = asyncio.create_task(_read(stream, output, process))
     try:
         yield

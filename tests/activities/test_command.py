@@ -194,3 +194,21 @@ async def test_no_descriptor_is_left_open(folder):
         await run_command(Command(argv=argv, folder=folder, environment={}, timeout_s=60, output_bytes=1024))
     await asyncio.sleep(0)
     assert descriptors() == before
+
+
+async def test_a_command_is_ended_although_the_cancellation_came_before_anybody_waited_for_it(folder, monkeypatch):
+    pipes = []
+
+    async def cancelled(*_: object) -> None:
+        pipes.append(await asyncio.to_thread(os.open, folder / "alive", os.O_RDONLY))
+        assert await asyncio.to_thread(os.read, pipes[0], 1) == b"1"
+        raise asyncio.CancelledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncio.get_running_loop(), "connect_read_pipe", cancelled)
+        with pytest.raises(asyncio.CancelledError):
+            await run_command(python(HOLD.replace("signal.pause()", "signal.alarm(20); signal.pause()"), folder))
+    try:
+        assert await asyncio.wait_for(asyncio.to_thread(os.read, pipes[0], 1), 5) == b""  # its last holder is gone
+    finally:
+        os.close(pipes[0])
