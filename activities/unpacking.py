@@ -11,6 +11,7 @@ import errno
 import gzip
 import hashlib
 import io
+import lzma
 import stat
 import tarfile
 import zipfile
@@ -34,7 +35,11 @@ MAX_HEADER: Final = 2**20
 MAX_LINK: Final = 4_096
 """Bytes of a link's target, as the system has it."""
 
+MAX_DEPTH: Final = 200
+"""Folders in folders; where they are a thousand deep Python can neither look through a copy nor remove it."""
+
 _CHUNK: Final = 65_536
+_DAMAGED: Final = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, UnicodeError)
 
 
 class ArchiveRefused(Exception):  # noqa: N818 - it names what happened
@@ -74,7 +79,9 @@ def unpack(archive: Path, into: Path) -> str:
 def _told_plainly() -> Iterator[None]:
     try:
         yield
-    except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, UnicodeError) as broken:
+    except (*_DAMAGED, OSError) as broken:
+        if isinstance(broken, OSError) and broken.errno is not None:  # the system's; bz2 and gzip name none
+            raise
         raise ArchiveRefused(f"it is damaged, or is not what its name says ({type(broken).__name__})") from None
     except (NotImplementedError, RuntimeError):  # zipfile's words for methods it lacks and for encryption
         raise ArchiveRefused("it is encrypted, or compressed in a way that cannot be read") from None
@@ -101,7 +108,7 @@ def _write(entries: Iterator[tuple[_Entry, _Opens]], into: Path) -> None:
 def _at(entry: _Entry, into: Path) -> Iterator[Path]:
     """The place of an entry, its folders made; none of them is a link."""
     try:
-        *folders, name = components(entry.name)
+        *folders, name = _shallow(components(entry.name))
         yield _folder(into, folders) / name
     except FileRefused as refused:
         raise ArchiveRefused(f"its entry {shown(entry.name)} cannot be unpacked: {refused}") from None
@@ -111,6 +118,12 @@ def _at(entry: _Entry, into: Path) -> Iterator[Path]:
         if error.errno == errno.ENAMETOOLONG:
             raise ArchiveRefused(f"its entry {shown(entry.name)} has too long a name") from None
         raise
+
+
+def _shallow(names: list[str]) -> list[str]:
+    if len(names) > MAX_DEPTH:
+        raise FileRefused(f"it lies more than {MAX_DEPTH} folders deep")
+    return names
 
 
 def _folder(into: Path, names: list[str]) -> Path:

@@ -206,3 +206,18 @@ def test_a_zip_file_that_is_encrypted_is_refused(tmp_path, refusal):
     made[6] |= 1
     made[made.index(b"PK\x01\x02") + 8] |= 1
     assert "it is encrypted" in refusal("app.zip", made=bytes(made))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_file_that_is_damaged_inside_is_refused_however_it_is_compressed(method, refusal):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        archive.writestr("app.py", bytes(range(256)) * 20)
+    broken = bytearray(made.getvalue())
+    broken[60:90] = b"\xff" * 30
+    assert "it is damaged, or is not what its name says" in refusal("app.zip", made=bytes(broken))
+
+
+@pytest.mark.parametrize("form", ["app.tar.gz", "app.zip"])
+def test_folders_deeper_than_can_be_looked_through_are_refused(form, refusal):
+    assert "it lies more than 200 folders deep" in refusal(form, ("a/" * 201 + "f", b""))
