@@ -111,6 +111,7 @@ KEYS: Final = (
             "key has been revoked", "key has been disabled", "key is disabled", "api key * disabled",
             "api key * deleted", "provide an api key", "provide * api key", "make sure your api key",
             "check your api key", "verify your api key", "api key you provided", "api key format",
+            "signature we calculated", "signature does not match",
             "invalid api token", "invalid token", "invalid access token", "token has expired", "token expired",
             "token is expired", "expired token", "token * revoked", "token is invalid", "invalid bearer",
             "bearer token", "security token included in the request", "access token could not",

@@ -44,7 +44,8 @@ _QUIET: Final = _any(
     r"Stack ?trace:?$|stack backtrace:|Traceback|thrown in|\.\.\. \d+ more",
     r"hint:|help:|note: (?:run with|this error originates)",
     r"For (?:more|further) information|Run with|See also|A complete log of this run",
-    r"=== |exit status",
+    r"=== (?!FAIL)|exit status",
+    r"(?:Using CPython|(?:Resolved|Prepared|Installed|Uninstalled|Audited) \d+ packages?)\b",
     # commands that make echoes, and where gcc says which function it is in
     r"(?:/\S+/)?(?:cc|c\+\+|gcc|g\+\+|clang|clang\+\+|ld|ar|rustc|javac|node|python\d?) ",
     r"make(?:\[\d+\])?: (?:Entering|Leaving) ",
@@ -73,6 +74,7 @@ _COUNTS: Final = _any(
     r"^\W*(?:failures?|errors?|failed)\W+\d+\W*$|^FAILED \(\w+=\d+|^ERROR SUMMARY|\byou failed \d+",
     r"rated at [\d.-]+/10|^ninja: build stopped|\bactionable tasks?:",
     r"\((?:FAILED|ERROR) - \d+\)$",  # RSpec's pointer to a numbered failure
+    r"^\d+ files? (?:would be|already|left) ",
     r"^Errors {2,}Files$",  # the head of tsc's table of counts
     r"^\s*+[#ℹ] \w+ \d",  # noqa: RUF001  node prints it
     r"^\s*+(?:checked|scanned|processed|analy[sz]ed|compiled|linted|inspected|total|took|elapsed)\b.*\d",

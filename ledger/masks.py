@@ -23,7 +23,7 @@ _USER_SPACE: Final = range(0x5500_0000_0000, 0x8000_0000_0000)
 """Where Linux x86-64 puts code and heap: `id(x)` in CPython is such an address written in decimal."""
 
 _ASSERTION: Final = re.compile(
-    r"==|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*+[Rr]eceived\b|\(received\)|^\s*+(?:left|right|got|want)\b"
+    r"==(?!=? FAIL)|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*+[Rr]eceived\b|\(received\)|^\s*+(?:left|right|got|want)\b"
     r"|\bwant\b|\bto (?:be|equal)\b|^\s*+[+-] "
 )
 _LIMIT: Final = re.compile(
@@ -152,6 +152,7 @@ _PATTERNS: Final = (
     ),
     _Mask(pattern=re.compile(r"\b([Uu]sed|[Rr]equested|[Rr]emaining)([: =]+)\d+"), put=r"\1 <count>"),
     _Mask(pattern=re.compile(r"\b([a-z]+-)\d{4,}\b(?![-.]\d)"), put=r"\1<id>"),
+    _Mask(pattern=re.compile(r"\b(request ?id: ?)[\w-]{6,}", re.IGNORECASE), put=r"\1<id>"),
     _Mask(
         pattern=re.compile(r"(\b\w*(?:_id|Id|ID)\b|\bid\b|\bcontent-length)(['\"]?\s?[:=]\s?['\"]?)\d{3,}"),
         put=r"\1\2<id>",
