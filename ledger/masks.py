@@ -23,8 +23,8 @@ _USER_SPACE: Final = range(0x5500_0000_0000, 0x8000_0000_0000)
 """Where Linux x86-64 puts code and heap: `id(x)` in CPython is such an address written in decimal."""
 
 _ASSERTION: Final = re.compile(
-    r"==(?!=? FAIL)|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*+[Rr]eceived\b|\(received\)|^\s*+(?:left|right|got|want)\b"
-    r"|\bwant\b|\bto (?:be|equal)\b|^\s*+[+-] "
+    r"==(?!=? FAIL)|!=|\bassert|\b[Ee]xpected\b|\b[Aa]ctual\b|^\s*+[Rr]eceived\b|\(received\)"
+    r"|^\s*+(?:left|right|got|want)\b|\bwant\b|\bto (?:be|equal)\b|^\s*+[+-] "
 )
 _LIMIT: Final = re.compile(
     r"time(?:d[ -]?)?[ -]?out|\bwithin|\blimit|\bmax|exceed|deadline|quota|too (?:large|long|big)", re.IGNORECASE
