@@ -14,8 +14,10 @@ from activities.messages import Call, text_of
 from activities.tool import ToolResult
 from activities.tool_calls import ToolCalls, ToolStore
 from activities.tool_declaration import ToolDeclaration
+from ledger.conversation import Conversation
 from ledger.model import Frozen
 from ledger.reading import one_line
+from store import ConversationBroken
 
 REFUSED: Final = {
     # what the ledger says: what the model is told
@@ -56,10 +58,17 @@ class Subagents:
         if kept.answer is None:
             result = ToolResult(text=f"{call.name} gave no answer: {kept.reason}", failed=True)
         else:
-            *_, last = await self._store.read(kept.answer)
-            result = ToolResult(text=text_of(last))
+            result = await self._answer(call, kept.answer)
         done = await self._calls.keep(kept.asked, call, result)
         return {"outcome": done.outcome.model_dump(mode="json"), "conversation": done.conversation.place}
+
+    async def _answer(self, call: Call, conversation: Conversation) -> ToolResult:
+        """What it answered. One that this store does not have would be asked for for ever: the model is told."""
+        try:
+            *_, last = await self._store.read(conversation)
+        except ConversationBroken as broken:
+            return ToolResult(text=f"{call.name} answered, but its answer cannot be read: {broken}", failed=True)
+        return ToolResult(text=text_of(last))
 
     async def _asked(self, request: RunTool, call: Call) -> Subagent | ToolResult:
         """The task, or what the model is told instead."""
