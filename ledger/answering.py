@@ -5,7 +5,7 @@ more admission: no count falls and no ceiling moves (X8).
 """
 
 from collections.abc import Iterable
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
 from ledger.answers import (
     Accept,
@@ -48,6 +48,11 @@ from ledger.target import Target
 from ledger.totals import SubRun
 from ledger.turning import Records, ask, begin_call, begin_turn, send, settle, start_call, unmoved
 
+MAX_UNREAD: Final = 270_000
+"""Characters of guidance that wait for the next call, four of the longest texts: a run carries them from execution to
+execution, and Temporal takes no input of 2 MB."""
+
+_UNREAD: Final = "there is as much guidance as a run holds that the model has not read: send this after its next call"
 _NEEDS_TEXT = '{} needs "text", or "ref" of a text in the store'
 
 
@@ -87,9 +92,11 @@ def direct(ledger: Ledger, directive: Directive, moment: Moment) -> Step | Refus
     )
     match body:
         case GuideRun():
+            note = GuideNote(text=body.text, ref=body.ref, by=directive.by)
+            if sum(len(unread.model_dump_json()) for unread in (*ledger.notes, note)) > MAX_UNREAD:
+                return Refusal(reason="unfitting", text=_UNREAD)
             ledger, evidence = learned(ledger, directive.by, moment)
-            told = noted(ledger, GuideNote(text=body.text, ref=body.ref, by=directive.by))
-            return _standing(told, (record, *evidence))
+            return _standing(noted(ledger, note), (record, *evidence))
         case PauseRun():
             return _standing(ledger.having(paused_by=directive.by or "a person"), (record,))
         case UseModel():

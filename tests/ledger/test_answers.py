@@ -281,6 +281,18 @@ def test_guidance_without_a_word_is_refused():
     assert run.hear(directive("guide", text="look")) is None
 
 
+def test_guidance_that_the_model_has_not_read_is_held_up_to_four_of_the_longest_texts_and_again_after_its_call():
+    run = Run(plan_of(gates=("g",)))
+    longest = directive("guide", text="x" * 65_536)
+    assert [run.hear(longest) for _ in range(4)] == [None] * 4
+    refusal = run.hear(longest)
+    assert (refusal.reason, "has not read" in refusal.text) == ("unfitting", True)
+    assert run.hear(directive("guide", ref="some-text")) is None
+    run.round("A")
+    assert [note.note for note in run.doing.notes].count("guide") == 5
+    assert run.hear(longest) is None
+
+
 def test_a_deadline_of_a_question_that_was_answered_meanwhile_ends_nothing():
     policy = Policy(ask=AskPolicy(deadline_s=60, then="stop"))
     run = Run(plan_of(gates=("g",), policy=policy)).rounds("ABABAB")
