@@ -104,10 +104,12 @@ async def test_false_alone_fails_and_the_same_verdict_again_is_the_same_failure(
 
 
 @pytest.mark.full
-async def test_a_long_answer_is_cut_for_another_workers_gate(stage):
-    async with audited(stage, [says("x" * 70_000)], [True]) as (_, it, run):
-        await run.result()
-    assert it.asked == [{"gate": "invoice", "answer": "x" * 65_536}]
+async def test_an_answer_too_long_for_another_workers_gate_fails_unasked_and_the_model_is_told(stage):
+    async with audited(stage, [says("x" * 70_000), says(RIGHT)], [True]) as (act, it, run):
+        assert (await run.result())["status"] == "completed"
+    assert it.asked == [{"gate": "invoice", "answer": RIGHT}]
+    assert await verdicts(run) == ["failing", "passed"]
+    assert "the answer has more than the 65,536 bytes that gate invoice can be given" in told(act)
 
 
 BROKEN = {
