@@ -95,23 +95,15 @@ def called(tree: ast.Module) -> Iterator[str]:
                 yield node.func.attr  # `re.compile` is pure; `Path.open` needs an import that is refused
 
 
-def test_the_ledger_imports_values_and_text_only():
-    odd = {str(file): sorted(set(imported(tree)) - PURE) for file, tree in trees(LEDGER)}
+@pytest.mark.parametrize(("files", "allowed"), [(LEDGER, PURE), (WORKFLOWS, SHELL)], ids=["ledger", "workflows"])
+def test_what_a_replay_runs_again_imports_no_clock_no_chance_and_no_file(files, allowed):
+    odd = {str(file): sorted(set(imported(tree)) - allowed) for file, tree in trees(files)}
     assert {file: names for file, names in odd.items() if names} == {}
 
 
-def test_the_ledger_calls_no_clock_no_file_and_nothing_that_differs_between_processes():
-    odd = {str(file): sorted(set(called(tree)) & IMPURE_CALLS) for file, tree in trees(LEDGER)}
-    assert {file: names for file, names in odd.items() if names} == {}
-
-
-def test_workflow_code_imports_no_clock_no_chance_and_no_file():
-    odd = {str(file): sorted(set(imported(tree)) - SHELL) for file, tree in trees(WORKFLOWS)}
-    assert {file: names for file, names in odd.items() if names} == {}
-
-
-def test_workflow_code_calls_nothing_that_differs_between_processes_and_no_clock_but_temporals():
-    odd = {str(file): sorted(set(called(tree)) & IMPURE_CALLS) for file, tree in trees(WORKFLOWS)}
+@pytest.mark.parametrize("files", [LEDGER, WORKFLOWS], ids=["ledger", "workflows"])
+def test_what_a_replay_runs_again_calls_no_clock_no_file_and_nothing_that_differs_between_processes(files):
+    odd = {str(file): sorted(set(called(tree)) & IMPURE_CALLS) for file, tree in trees(files)}
     assert {file: names for file, names in odd.items() if names} == {}
 
 

@@ -16,17 +16,9 @@ from activities.spec import MAX_TASK_BYTES, canonical, check_task
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
 from ledger.outcomes import Broken, Failing, Passed, Verdict
-from store import Store
 
 ASKED = RunGate(gate="review", seq=4, run="run-1")
 FILE = NamedFile(name="a.png", media_type="image/png", ref="d", bytes=1)
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
-    yield opened
-    await opened.close()
 
 
 async def said(store, run, *texts):

@@ -15,7 +15,6 @@ from activities.tried import MAX_CALLS, MAX_ROUND
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
 from ledger.notes import GuideNote, RepairNote, StageNote
-from store import Store
 
 RUN = "0197c3a2-run"
 ROOT = f"/var/lib/endstop/{RUN}/app"
@@ -42,13 +41,6 @@ E   assert (1 + 1) == 3
 FAILED test_app.py::test_sum - assert (1 + 1) == 3
 1 failed, 1 passed in 0.02s
 """
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from activities.workspace import Workspaces
 from ledger.conversation import Conversation
 from ledger.fingerprint import fingerprint
 from ledger.outcomes import Broken, Failing, Passed
-from store import Store
 
 NUMBERS = itertools.count()
 
@@ -187,13 +186,6 @@ def test_a_schema_that_cannot_be_used_ends_the_worker_with_one_line(tmp_path):
 
 
 # ---- as the workflow asks them
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
-    yield opened
-    await opened.close()
 
 
 async def asked(store, folder: Path, opened, gate):

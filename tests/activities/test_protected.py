@@ -19,7 +19,6 @@ from activities.tool import Asked
 from activities.workspace import Workspaces
 from ledger.fingerprint import fingerprint
 from ledger.outcomes import Failing, Passed
-from store import Store
 from tests.activities.deep_folder import deep
 
 RUN = "run-1"
@@ -123,13 +122,6 @@ def test_only_what_is_there_and_no_link_leads_to_can_be_mounted(folder):
 
 
 # ---- with a claim, the tools and the gate
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -10,14 +10,6 @@ from activities.messages import Call, serialise, tool_result, user_message
 from activities.reading_output import MAX_LINE, MAX_SHOWN, reading
 from activities.tool import Asked, ToolResult
 from activities.tool_calls import MAX_RESULT
-from store import Store
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -13,19 +13,11 @@ from activities.run_gate import GateRunner
 from activities.sandbox import found
 from activities.workspace import Workspaces
 from ledger.outcomes import Broken, Failing, Passed
-from store import Store
 
 BROKEN_TEST = """
 def test_sum():
     assert 1 + 1 == 3, "MARKER"
 """
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -20,17 +20,9 @@ from ledger.agent import AgentSpec
 from ledger.answers import Edit, Reject, Reply
 from ledger.conversation import Conversation, Link
 from ledger.outcomes import ToolRequest
-from store import Store
 
 RUN = "run-1"
 AGENT = AgentSpec.model_validate({"models": ["openai:gpt-5"], "tools": ["read_file", "write_file"], "workspace": "app"})
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -10,16 +10,8 @@ from activities.subagents import Subagents
 from ledger.agent import AgentSpec
 from ledger.conversation import Conversation
 from ledger.outcomes import ToolRequest
-from store import Store
 
 AGENT = AgentSpec.model_validate({"models": ["openai:gpt-5"], "tools": ["research"]})
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await Store.open(f"sqlite:///{tmp_path}/store.db")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
