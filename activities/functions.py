@@ -93,7 +93,7 @@ class FunctionThreads:
         return await self._awaited(came) if inspect.isawaitable(came) else came
 
     def close(self) -> None:
-        """Take no more calls. What still runs is left alone."""
+        """Take no more calls. A plain function that still runs is left alone, an `async` one is cancelled."""
         self._closing.close()
         self._plain.shutdown(wait=False, cancel_futures=True)
 
@@ -111,11 +111,10 @@ class FunctionThreads:
 
 
 def _turn(loop: asyncio.AbstractEventLoop) -> None:
+    """The loop's life. What still waits when it is stopped is cancelled, and ends before the loop is closed."""
     asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.get_loop().run_forever()
 
 
 def _tried(function: Callable[..., Any], named: dict[str, Any]) -> Any:  # noqa: ANN401 - as above

@@ -3,10 +3,14 @@
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.enums.v1 import RoutingConfigUpdateState
+from temporalio.api.deployment.v1 import WorkerDeploymentVersion
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.enums.v1.task_queue_pb2 import TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW
+from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflow.v1 import VersioningOverride, WorkflowExecutionOptions
 from temporalio.api.workflowservice.v1 import (
-    DescribeWorkerDeploymentRequest,
+    DescribeTaskQueueRequest,
+    DescribeWorkerDeploymentVersionRequest,
     SetWorkerDeploymentCurrentVersionRequest,
     UpdateWorkflowExecutionOptionsRequest,
 )
@@ -36,6 +40,10 @@ async def make_current(client: Client, settings: Settings) -> None:
     request = SetWorkerDeploymentCurrentVersionRequest(
         namespace=client.namespace, deployment_name=release.name, build_id=release.build_id
     )
+    version = DescribeWorkerDeploymentVersionRequest(
+        namespace=client.namespace,
+        deployment_version=WorkerDeploymentVersion(deployment_name=release.name, build_id=release.build_id),
+    )
 
     async def made() -> bool:
         try:
@@ -47,9 +55,18 @@ async def make_current(client: Client, settings: Settings) -> None:
         return True
 
     async def known_to_its_task_queues() -> bool:
-        asked = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=release.name)
-        told = (await client.workflow_service.describe_worker_deployment(asked)).worker_deployment_info
-        return told.routing_config_update_state == RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_COMPLETED
+        # Asked of each queue: the deployment's own word for it now and then never comes (temporalio/temporal#11842).
+        told = await client.workflow_service.describe_worker_deployment_version(version)
+        queues = {(queue.name, queue.type) for queue in told.version_task_queues}
+        expected = {(settings.task_queue, TASK_QUEUE_TYPE_WORKFLOW), (settings.task_queue, TASK_QUEUE_TYPE_ACTIVITY)}
+        return expected <= queues and all([await current(*queue) == release.build_id for queue in queues])
+
+    async def current(name: str, kind: TaskQueueType.ValueType) -> str:
+        asked = DescribeTaskQueueRequest(
+            namespace=client.namespace, task_queue=TaskQueue(name=name), task_queue_type=kind
+        )
+        told = await client.workflow_service.describe_task_queue(asked)
+        return told.versioning_info.current_deployment_version.build_id
 
     await eventually(made)
     await eventually(known_to_its_task_queues)

@@ -174,20 +174,36 @@ async def test_async_functions_run_on_a_loop_of_their_own_and_hold_up_no_other(m
     assert (await held).text == "functions"
 
 
-async def test_a_cancelled_async_function_is_cancelled_and_answers_nothing(made, tmp_path):
-    tool = made(
-        "import asyncio, pathlib\n"
-        'async def act(begun: str, mark: str):\n    """Act."""\n'
-        "    pathlib.Path(begun).touch()\n"
-        "    try:\n        await asyncio.Event().wait()\n    finally:\n        pathlib.Path(mark).touch()\n"
-    )
-    begun, ended = tmp_path / "begun", tmp_path / "ended"
-    running = asyncio.create_task(called(tool, json.dumps({"begun": str(begun), "mark": str(ended)})))
+WAITS = (
+    "import asyncio, pathlib\n"
+    'async def act(begun: str, mark: str):\n    """Act."""\n'
+    "    pathlib.Path(begun).touch()\n"
+    "    try:\n        await asyncio.Event().wait()\n    finally:\n        pathlib.Path(mark).touch()\n"
+)
+
+
+async def waiting(made, folder) -> asyncio.Task[ToolResult]:
+    """A call of an `async` function that waits for nothing, has begun, and makes the file "ended" where it ends."""
+    begun, ended = folder / "begun", folder / "ended"
+    running = asyncio.create_task(called(made(WAITS), json.dumps({"begun": str(begun), "mark": str(ended)})))
     await eventually(lambda: asyncio.to_thread(begun.exists))
+    return running
+
+
+async def test_a_cancelled_async_function_is_cancelled_and_answers_nothing(made, tmp_path):
+    running = await waiting(made, tmp_path)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await eventually(lambda: asyncio.to_thread(ended.exists))
+    await eventually(lambda: asyncio.to_thread((tmp_path / "ended").exists))
+
+
+async def test_an_async_function_that_still_waits_when_its_worker_ends_is_cancelled_too(made, threads, tmp_path):
+    running = await waiting(made, tmp_path)
+    threads.close()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (tmp_path / "ended").exists()
 
 
 async def test_annotations_that_are_written_as_text_are_read(made):
