@@ -15,8 +15,11 @@ from ledger.observation import Ended, Observation
 def failure_of(
     provider: Provider, exchange: Exchange, ended: Ended | None, *, at: float, rows: Iterable[Row]
 ) -> Failure:
-    """Judge an attempt that brought nothing usable, now at unix time `at`; `ended` is how a whole answer was read."""
-    if exchange.request is None:
+    """Judge an attempt that brought nothing usable, now at unix time `at`; `ended` is how a whole answer was read.
+
+    Without a request, either the vendor's client would not make one of it, or the time was up before there was one.
+    """
+    if exchange.request is None and exchange.ended is None:
         return Failure.of(FailureKind.INVALID_REQUEST, rule="refused_by_client")
     return classify(
         Observation(

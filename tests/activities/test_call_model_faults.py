@@ -87,6 +87,15 @@ async def test_a_fault_costs_one_request_and_is_told_by_its_kind(tmp_path, api, 
         assert reply.conversation == b.conversation
 
 
+@pytest.mark.parametrize("api", APIS)
+async def test_a_deadline_that_passes_before_there_is_a_request_is_no_fault_of_the_request(tmp_path, api):
+    """As where uploads took all the time: another try may do, and nothing was paid."""
+    async with bench(tmp_path, api, Text(text="nobody asked")) as b:
+        failure = (await b.ask(deadline_s=1e-9)).trip.outcome.failure
+        assert (failure.kind.value, failure.outcome_unknown) == ("network", False), failure.rule
+        assert not b.sim.requests
+
+
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("api", APIS)
 async def test_a_huge_answer_is_read_no_further_than_the_cap(tmp_path, api, packed):
