@@ -48,11 +48,6 @@ class ConversationBrokenError(ValueError):
     """A tool call has no result, or a result no call: a bug of ours, which every vendor would refuse."""
 
 
-def adapted(messages: Sequence[ModelMessage], api: Api, origin: str) -> list[ModelMessage]:
-    """What the target that `origin` names gets to read, by its protocol; sides alternate as vendors want it."""
-    return list(alternating(Adapting(api, origin).all(messages)))
-
-
 def may_think(messages: Sequence[ModelMessage], api: Api) -> bool:
     """Whether thinking may be asked for. Messages are adapted already.
 

@@ -6,9 +6,9 @@ The digest of an open intervention binds an answer to what was shown.
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from ledger.failures import FailureKind
 from ledger.model import Frozen
@@ -195,6 +195,15 @@ class NeedsHuman(Frozen):
         return f"needs a human: {_quoted(self.was)} is not known to this release"
 
 
+def _or_needs_human(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    """Whatever this release does not know needs a human (L18). Never raises."""
+    try:
+        return read(value)
+    except ValidationError:
+        label = value.get("label", "") if isinstance(value, dict) else ""
+        return NeedsHuman(was=str(label)[:64])
+
+
 Intervention = Annotated[
     NoProgress
     | LedgerFull
@@ -210,6 +219,7 @@ Intervention = Annotated[
     | Paused
     | NeedsHuman,
     Field(discriminator="label"),
+    WrapValidator(_or_needs_human),
 ]
 
 ACCEPTS: dict[str, tuple[str, ...]] = {
@@ -251,18 +261,6 @@ class Open(Frozen):
     def answers(self) -> tuple[str, ...]:
         """The labels that this intervention accepts, `stop` last."""
         return (*ACCEPTS[self.intervention.label], "stop")
-
-
-_INTERVENTION: TypeAdapter[Intervention] = TypeAdapter(Intervention)
-
-
-def read_intervention(value: Any) -> Intervention:  # noqa: ANN401 - whatever a journal holds
-    """Read an intervention; whatever this release does not know needs a human (L18). Never raises."""
-    try:
-        return _INTERVENTION.validate_python(value)
-    except ValidationError:
-        label = value.get("label", "") if isinstance(value, dict) else ""
-        return NeedsHuman(was=str(label)[:64])
 
 
 def _quoted(text: str) -> str:

@@ -18,10 +18,24 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from activities.adapting import ID_LENGTH, MAX_NAME, ORIGIN, ConversationBrokenError, adapted, may_think
+from activities.adapting import (
+    ID_LENGTH,
+    MAX_NAME,
+    ORIGIN,
+    Adapting,
+    ConversationBrokenError,
+    alternating,
+    may_think,
+)
+from activities.declared import Api
 from tests.activities.model_bench import APIS
 
 OWN, OTHER = "me", "somebody"
+
+
+def adapted(messages: list[ModelMessage], api: Api, origin: str) -> list[ModelMessage]:
+    """What the target that `origin` names gets to read, of a conversation that it is told for the first time."""
+    return list(alternating(Adapting(api, origin).all(messages)))
 
 
 def asked(text: str) -> ModelRequest:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart, ToolReturnPart
 
-from activities.adapting import ORIGIN, adapted
+from activities.adapting import ORIGIN
 from activities.files import NamedFile
 from activities.messages import (
     Call,
@@ -24,6 +24,7 @@ from activities.shortening import LEAST, Shortened, first_verbatim, summarised, 
 from activities.summarising import message_for
 from ledger.conversation import Link, digest
 from ledger.decisions import Summarise
+from tests.activities.test_adapting import adapted
 
 FILE = NamedFile(name="spec.pdf", ref="d1", media_type="application/pdf", bytes=7)
 TASK = Link("task", user_message("mend it", [FILE]))

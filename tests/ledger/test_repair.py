@@ -1,11 +1,14 @@
 """The repair ledger, rule by rule (RULES L1-L22)."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ledger.interventions import LedgerFull, NeedsHuman, NoProgress, read_intervention
+from ledger.interventions import LedgerFull, NeedsHuman, NoProgress
+from ledger.ledger import Ledger
 from ledger.repair import Admitted, Limits, Partial, Provenance, RepairLedger, provenance_of
 
 RUN = provenance_of("tool-output", "tenant", b"run")
@@ -157,10 +160,18 @@ def test_interventions_have_their_label_and_their_text():  # L17
     assert str(full) == "ledger full: 16 distinct failures recorded, so none further is retained"
 
 
-def test_an_unknown_label_needs_a_human():  # L18
-    assert read_intervention({"label": "Telepathy", "facts": 1}) == NeedsHuman(was="Telepathy")
-    assert read_intervention("nonsense") == NeedsHuman(was="")
-    assert read_intervention({"label": "LedgerFull", "held": 3}) == LedgerFull(held=3)
+LATER = {
+    "an unknown label": ({"label": "Telepathy", "facts": 1}, NeedsHuman(was="Telepathy")),
+    "an unknown fact": ({"label": "LedgerFull", "held": 3, "of": 16}, NeedsHuman(was="LedgerFull")),
+    "nothing of ours": ("nonsense", NeedsHuman(was="")),
+    "one of this release": ({"label": "LedgerFull", "held": 3}, LedgerFull(held=3)),
+}
+
+
+@pytest.mark.parametrize(("written", "read"), LATER.values(), ids=LATER)
+def test_what_a_later_release_asks_needs_a_human_in_a_ledger_that_this_one_takes_over(written, read):  # L18
+    ledger = Ledger.model_validate_json(json.dumps({"queue": [written]}))
+    assert ledger.queue == (read,)
 
 
 FEW = st.text(alphabet="AB", max_size=20)  # two fingerprints alone catch a memory of one slot
