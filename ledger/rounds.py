@@ -50,9 +50,10 @@ def after_gates(ledger: Ledger, ran: GatesRan, moment: Moment) -> Step:
     records: list[JournalRecord] = []
     broken: list[str] = []
     for report in ran.reports:
-        if report.seq <= gate_of(ledger, report.gate, moment).seq:
+        state = gate_of(ledger, report.gate, moment)
+        if report.seq <= state.seq:
             continue
-        ledger, record = _judge(ledger, report, moment)
+        ledger, record = _judge(ledger, state, report, moment)
         records.append(record)
         if isinstance(report.verdict, Broken):
             broken.append(report.gate)
@@ -141,8 +142,8 @@ def _ask_about_workspace(ledger: Ledger, broken: tuple[str, ...], records: Recor
     return ask(held, (lost, *ledger.queue), records, moment)
 
 
-def _judge(ledger: Ledger, report: GateReport, moment: Moment) -> tuple[Ledger, GateRecord]:
-    state = gate_of(ledger, report.gate, moment).model_copy(update={"seq": report.seq})
+def _judge(ledger: Ledger, state: GateState, report: GateReport, moment: Moment) -> tuple[Ledger, GateRecord]:
+    state = state.model_copy(update={"seq": report.seq})
     match report.verdict:
         case Passed():
             after = passed(state)
