@@ -70,7 +70,8 @@ class WorkspaceFiles:
     def entries(self, path: str, depth: int) -> Iterator[str]:
         """Yield the relative paths below a folder in order, folders with a slash; at most `depth` levels deep.
 
-        A link is named and never followed. What `NOT_ENTERED` names is listed without its content.
+        A link is named and never followed. What `NOT_ENTERED` names is listed without its content. A folder below
+        that cannot be read is named as such, and the rest is listed.
         """
         folders = [] if path in (".", "./", "") else components(path)
         with _told_plainly(path), self._folder(folders) as folder:
@@ -168,11 +169,24 @@ def _walk(folder: int, prefix: str, depth: int) -> Iterator[str]:
             yield f"{shown} (a link, not followed)"
         elif not entry.is_dir(follow_symlinks=False):
             yield shown
+        elif depth > 1 and entry.name not in NOT_ENTERED:
+            yield from _entered(folder, entry.name, f"{shown}/", depth - 1)
         else:
             yield f"{shown}/"
-            if depth > 1 and entry.name not in NOT_ENTERED:
-                with _opened(entry.name, _FOLDER, folder) as below:
-                    yield from _walk(below, f"{shown}/", depth - 1)
+
+
+def _entered(folder: int, name: str, shown: str, depth: int) -> Iterator[str]:
+    """A folder and what is in it; one that cannot be opened is named with the reason, and hides nothing beside it."""
+    try:
+        below = os.open(name, _FOLDER, dir_fd=folder)
+    except OSError as error:
+        yield f"{shown} (cannot be read: {os.strerror(error.errno or 0).lower()})"
+        return
+    try:
+        yield shown
+        yield from _walk(below, shown, depth)
+    finally:
+        os.close(below)
 
 
 def plain_name(name: str) -> str:

@@ -143,6 +143,22 @@ def test_a_listing_goes_no_deeper_than_asked_and_not_into_what_nobody_wrote(file
     assert ".git/HEAD" in list(files.entries(".git", 1))
 
 
+def test_a_folder_that_cannot_be_read_is_named_and_the_rest_is_listed(files, root):
+    (root / "private").mkdir()
+    (root / "private" / "key").write_text("MARKER")
+    (root / "private").chmod(0)
+    listing = files.entries(".", 3)
+    listed, user = [next(listing)], os.geteuid()
+    try:
+        os.seteuid(user or 65534)  # no folder is closed to root: 65534 is nobody
+        listed += listing
+    finally:
+        os.seteuid(user)
+        (root / "private").chmod(0o700)
+
+    assert listed[-3:] == ["private/ (cannot be read: permission denied)", "src/", "src/app.py"]
+
+
 def test_a_name_that_is_no_text_cannot_forge_an_entry(files, root):
     (root / "src" / "a\nb").write_text("")
     (root / "src" / os.fsdecode(b"\xff")).write_text("")
