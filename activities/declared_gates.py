@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag
 
 from activities.declared_tools import Imported, ReadablePath, Words
+from activities.declared_words import CommandWord
 from activities.workspace_files import FileRefused, components
 from ledger.agent import Name
 from ledger.model import Frozen
@@ -32,7 +33,7 @@ class CommandGate(Frozen):
     """A gate that runs a command in the run's workspace, without a shell, with a cleaned environment."""
 
     name: Name
-    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    command: Annotated[tuple[CommandWord, ...], Field(min_length=1)]
     timeout_s: Limit = 300
     output_bytes: Annotated[int, Field(ge=1_024, le=64 * 2**20)] = 2**20
     """What is kept of the output: the first and the last half of this each."""

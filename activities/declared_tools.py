@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag, field_validator, model_validator
 
+from activities.declared_words import CommandWord, PlainPath
 from activities.tool_declaration import Approval, Handling, ToolDeclaration, ToolName
 from ledger.agent import Name
 
@@ -18,6 +19,7 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
 """Name of an environment variable."""
 
 Words = Annotated[str, Field(min_length=1, max_length=4_096)]
+ProgramWord = Annotated[CommandWord, Field(min_length=1, max_length=4_096)]
 NOTHING_ASKED: dict[str, JsonValue] = {"type": "object", "properties": {}}
 """The schema of a tool without arguments."""
 TASK_ASKED: dict[str, JsonValue] = {
@@ -44,7 +46,7 @@ def _absolute(path: Path) -> Path:
     return path
 
 
-ReadablePath = Annotated[Path, AfterValidator(_absolute)]
+ReadablePath = Annotated[PlainPath, AfterValidator(_absolute)]
 """What a command's sandbox shows besides the system, read-only: a compiler in /opt, say."""
 
 
@@ -107,7 +109,7 @@ class FunctionTool(_Declared):
 class CommandTool(_Declared):
     """A command in the run's workspace, sandboxed as a gate's is; it takes no argument of the model's."""
 
-    command: Annotated[tuple[Words, ...], Field(min_length=1)]
+    command: Annotated[tuple[ProgramWord, ...], Field(min_length=1)]
     description: Words
     output_bytes: Annotated[int, Field(ge=1_024, le=64 * 2**20)] = 2**20
     """What is kept of the output: the first and the last half of this each."""
@@ -180,7 +182,7 @@ def _an_address(url: str) -> str:
 class McpServer(_Declared):
     """A server of the Model Context Protocol: a program that is started, or an address."""
 
-    command: tuple[Words, ...] = ()
+    command: tuple[ProgramWord, ...] = ()
     env: tuple[Variable, ...] = ()
     """Variables of the worker that the program gets besides PATH, HOME and LANG; it gets no other."""
     url: Annotated[str, AfterValidator(_an_address)] = ""

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
+from activities.declared_words import PlainPath
 from ledger.agent import Name, Ref, a_ref
 from ledger.model import Frozen
 
@@ -65,7 +66,7 @@ class FolderWorkspace(Frozen):
     """A folder of this worker's machine, as it is when a run claims it."""
 
     name: Name
-    source: Path
+    source: PlainPath
 
     def placed(self, base: Path) -> Self:
         """The same with its path made absolute."""
@@ -107,7 +108,7 @@ class ArchiveWorkspace(Frozen):
     """An archive of files on this worker's machine."""
 
     name: Name
-    archive: Annotated[Path, AfterValidator(_an_archive)]
+    archive: Annotated[PlainPath, AfterValidator(_an_archive)]
 
     def placed(self, base: Path) -> Self:
         """The same with its path made absolute."""

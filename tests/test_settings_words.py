@@ -1,0 +1,31 @@
+"""What no command, path or variable can hold is told when the settings are read, and not by the first run."""
+
+import pytest
+
+from tests.test_settings import PROVIDER, refusal
+
+WORD = "holds a zero byte, which no command can be given; take it out"
+PATH = "holds a zero byte, which no path can; take it out"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[gates.g]\ncommand = ["true", "\\u0000"]', f"FILE: gates.g.command[1]: {WORD}"),
+        ('[tools.t]\ndescription = "d"\ncommand = ["a\\u0000b"]', f"FILE: tools.t.command[0]: {WORD}"),
+        ('[mcp.m]\ntools = ["t"]\ncommand = ["serve", "\\u0000"]', f"FILE: mcp.m.command[1]: {WORD}"),
+        ('[gates.g]\ncommand = ["true"]\nreadable = ["/a\\u0000b"]', f"FILE: gates.g.readable[0]: {PATH}"),
+        ('[workspaces.w]\nsource = "a\\u0000b"', f"FILE: workspaces.w.source: {PATH}"),
+        ('[workspaces.w]\narchive = "a\\u0000b.zip"', f"FILE: workspaces.w.archive: {PATH}"),
+        ('workspace_root = "a\\u0000b"', f"FILE: workspace_root: {PATH}"),
+        (
+            '[store]\nurl = "sqlite:///a\\u0000b"',
+            "FILE: store.url: holds a zero byte, which no path and no address can",
+        ),
+        ('[mcp.m]\ntools = ["t"]\ncommand = ["s"]\nenv = ["A\\u0000B"]', "FILE: mcp.m.env[0]: should match pattern"),
+        (PROVIDER + 'key_env = "A\\u0000B"', "FILE: providers.a.key_env: should be the NAME of a variable"),
+        ('[gates.g]\ncommand = ["\\ud800"]', "FILE: is not valid TOML (at line 2, column 19)"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line(tmp_path, text, line):
+    assert refusal(tmp_path, text).startswith(line)
