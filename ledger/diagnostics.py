@@ -34,11 +34,13 @@ _SHAPES: Final = tuple(
         rf"^{_PATH}: (?P<at>\d+): (?P<said>.+)$",  # dash
         rf"^{_TOOL}{_PATH}:\[(?P<at>\d+,\d+)\] (?P<said>.+)$",  # Maven
         rf"^\"?{_PATH}\"?,? line (?P<at>\d+)(?:, col(?:umn)? \d+)?[:,] (?P<said>.+)$",
+        # GitHub's annotations: the message follows the second pair of colons
+        rf"^::(?=error|warning)[^:]*\bfile={_PATH},(?:line=)?(?P<at>\d+)[^:]*::(?P<said>.+)$",
     )
 )
-_LISTED: Final = re.compile(r"^\s++(?P<at>\d+(?::\d+)?)\s++(?P<said>(?i:(?:error|warning|info)\b|[✖⚠×]).*)$")  # noqa: RUF001
+_LISTED: Final = re.compile(r"^\s++(?P<at>\d+(?::\d+)?)\s++(?P<said>(?:(?i:error|warning|info)\b|[✖⚠×]|[A-Z]+\d+ ).*)$")  # noqa: RUF001
 _FILE: Final = r"[\w@./+-]*[\w+-]\.\w{1,8}"
-_HEADING: Final = re.compile(rf"^(?:File \")?({_FILE})(?:(?::\d+){{1,2}}:|\", line \d+, characters .*:)?$")
+_HEADING: Final = re.compile(rf"^(?:File \")?({_FILE})(?:(?::\d+){{0,2}}:|\", line \d+, characters .*:)?$")
 _DETAIL: Final = re.compile(rf"(?:-->|:::|┌─|─\[|\bat|\bin|\bon|File)\s+\"?({_FILE})\"?(?::\d+|,? line \d+)")
 _ARROW: Final = re.compile(r"^\s*+(?:-->|┌─|╭─+\[|╭▸|,-\[) ?([\w@./+-]+):(\d+(?::\d+)?)")
 
@@ -103,7 +105,7 @@ def _is_file(path: str) -> bool:
 
 
 def _graded(path: str, at: str, said: str) -> Diagnostic:
-    severity, code = Severity.ERROR, ""
+    severity, code, word = Severity.ERROR, "", ""
     if level := _LEVEL.match(said):
         word, code = level[1].lower(), level[2] or ""
         severity = _MILD.get(word) or _ADVICE.get(word) or Severity.ERROR
@@ -113,4 +115,6 @@ def _graded(path: str, at: str, said: str) -> Diagnostic:
     if not code and (found := _CODE.search(said)):
         code = found[1] or found[2]
         said = said[: found.start()] + said[found.end() :]
+    if code and severity == Severity.ADVICE and word == "note":  # a linter's: a compiler's has no code
+        severity = Severity.WARNING
     return Diagnostic(path, at, severity, code, " ".join(said.split()))

@@ -104,7 +104,7 @@ def _take(lines: Sequence[str], index: int, parts: _Gathered, *, alone: bool) ->
 
 def _is_number_in_gutter(lines: Sequence[str], index: int) -> bool:
     """An empty line of quoted source: its number, and nothing behind it."""
-    return index > 0 and lines[index].strip().isdigit() and is_gutter(lines[index - 1])
+    return index > 0 and lines[index].replace(" ", "").isdigit() and is_gutter(lines[index - 1])
 
 
 def _quoted_below(lines: Sequence[str], index: int) -> tuple[int, str]:

@@ -10,8 +10,8 @@ from enum import IntEnum
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from ledger.diagnostics import diagnostic_of
-from ledger.failing_items import Item, Mask, condense, indent
+from ledger.diagnostics import diagnostic_of, heading_of
+from ledger.failing_items import MAX_MESSAGE, Item, Mask, condense, indent
 from ledger.failure_words import Severity, is_noise, severity_of
 from ledger.quoted_source import is_caret, is_gutter, is_pointed_at
 from ledger.stack_frames import call_above, frame_of
@@ -48,6 +48,8 @@ _TAP: Final = re.compile(r"(\s*+)not ok\b(?: \d+)?(?: -)? ?(.*)$")
 _TAP_NOISE: Final = re.compile(
     r"\s*+(?:#? *duration_ms|type|location|failureType|\.\.\.|---|[\w]+: \|-?$|\d+\.\.\d+|at:|file:|line:)"
 )
+_OLD: Final = re.compile(r"--- [^\s-]")
+_HUNK: Final = re.compile(r"[-+ @\\]|$")
 _CHILD: Final = re.compile(r"\s*+# Subtest")
 _TRACE: Final = re.compile(
     r"\s*+(?:goroutine \d+|stack ?trace|stack backtrace|backtrace|call stack)\b.{0,20}$", re.IGNORECASE
@@ -69,6 +71,8 @@ def read_block(lines: Sequence[str], index: int, section: str, mask: Mask) -> Fo
         return _numbered(lines, index, numbered, mask)
     if tap := _TAP.match(line):
         return _tap(lines, index, tap, section, mask)
+    if _opens_diff(lines, index):
+        return _diff(lines, index, mask)
     return None
 
 
@@ -157,6 +161,24 @@ def _tap(lines: Sequence[str], index: int, head: re.Match[str], section: str, ma
     return Found(Tier.ERROR, Item(kind="test", place=place, message=message, source=source, frames=frames), end)
 
 
+def _opens_diff(lines: Sequence[str], index: int) -> bool:
+    return bool(_OLD.match(lines[index])) and index + 1 < len(lines) and lines[index + 1].startswith("+++ ")
+
+
+def _diff(lines: Sequence[str], index: int, mask: Mask) -> Found:
+    """A unified diff, as formatters print: the file and its changed lines. What stands around them is context."""
+    end = index + 2
+    while end < len(lines) and _HUNK.match(lines[end]) and not _opens_diff(lines, end):
+        end += 1
+    changed = [line for line in lines[index + 2 : end] if line[:1] in {"-", "+"}]
+    item = Item(
+        kind="diff",
+        place=mask(lines[index][4:].partition("\t")[0]),
+        message=" ".join(" ".join(mask(line).split()) for line in changed)[:MAX_MESSAGE],
+    )
+    return Found(Tier.ERROR, item, end)
+
+
 def block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> int:
     """Below a failing line: deeper indented lines, frames, quoted source, labelled details; blanks only between those.
 
@@ -167,6 +189,8 @@ def block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> i
     end = probe = index + 1
     while probe < min(len(lines), index + MAX_BLOCK):
         line = lines[probe]
+        if _opens_diff(lines, probe) or _heads_source(lines, probe):
+            break
         if line.strip():
             mild = warns and indent(line) > depth
             adjacent = paragraph and end == probe and not opens_item(line)
@@ -177,6 +201,11 @@ def block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> i
     return end
 
 
+def _heads_source(lines: Sequence[str], index: int) -> bool:
+    """A file alone on its line, over a statement that is pointed at: how node begins to tell of a crash."""
+    return index + 2 < len(lines) and is_caret(lines[index + 2]) and bool(heading_of(lines[index]))
+
+
 def _continues(lines: Sequence[str], probe: int, depth: int) -> bool:
     line = lines[probe]
     below = lines[probe + 1] if probe + 1 < len(lines) else ""
@@ -184,6 +213,8 @@ def _continues(lines: Sequence[str], probe: int, depth: int) -> bool:
         return True
     if diagnostic_of(line) or opens_block(line):
         return False
+    if is_caret(below):  # source without a number or a margin
+        return True
     if indent(line) > depth or frame_of(line) or call_above(lines, probe):
         return True
     # `with expansion:` and the like: a word of the tool's own, then the values

@@ -48,7 +48,7 @@ _QUIET: Final = _any(
     r"(?:Using CPython|(?:Resolved|Prepared|Installed|Uninstalled|Audited) \d+ packages?)\b",
     # commands that make echoes, and where gcc says which function it is in
     r"(?:/\S+/)?(?:cc|c\+\+|gcc|g\+\+|clang|clang\+\+|ld|ar|rustc|javac|node|python\d?) ",
-    r"make(?:\[\d+\])?: (?:Entering|Leaving) ",
+    r"g?make(?:\[\d+\])?: (?:Entering|Leaving|\*\*\* Waiting for unfinished jobs)",
     r"\S+: (?:In (?:member |static )?(?:function|constructor|lambda)|At (?:top level|global scope))",
     r"In file included from |from \S+[:,]$",
     r"(?:-->|:::|┌─|╭─+\[|╭▸|╰──+|╵)",

@@ -117,9 +117,9 @@ _PATTERNS: Final = (
     ),
     _Mask(
         pattern=re.compile(
-            r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child|worker)(?= +\d{3})"
+            r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child|worker)(?= +\[?\d{3})"
             r"|(?:thread|task)(?=[-#]))"
-            r"(['\"]?[ =:#-]+)\d+\b",
+            r"(['\"]?[ =:#\[-]+)\d+\b",
             re.IGNORECASE,
         ),
         put=r"\1 <pid>",
@@ -137,7 +137,12 @@ _PATTERNS: Final = (
     _Mask(
         pattern=re.compile(r"\b(DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)(:? +)(?:\[\d+\]|\d+(?= ---))"), put=r"\1"
     ),
-    _Mask(pattern=re.compile(r"\b((?:exec|thread|worker)-)\d+\b"), put=r"\1<id>"),
+    # Ruby's logger, nginx, loguru's function and line
+    _Mask(pattern=re.compile(r" #\d{2,7}\](?= )"), put="]"),
+    _Mask(pattern=re.compile(r"\b\d+#\d+: (?:\*\d+ )?"), put=""),
+    _Mask(pattern=re.compile(r"(\| [\w.]+:[\w.<>]+):\d+(?= - )"), put=r"\1"),
+    _Mask(pattern=re.compile(r"\b((?:exec|thread|\w*[Ww]orker|ThreadPoolExecutor)-)\d+(?:_\d+)?\b"), put=r"\1<id>"),
+    _Mask(pattern=re.compile(r"(\bhostname\"?[=:] ?\"?)[\w.-]+"), put=r"\1<host>"),
     _Mask(pattern=re.compile(r"(\bthread\b.*?)\(\d+\)"), put=r"\1(<pid>)"),
     _Mask(pattern=re.compile(r"\btuple \(\d+,\d+\)"), put="tuple <id>"),
     _Mask(pattern=re.compile(r"\bseed[ =:]+\d+", re.IGNORECASE), put="seed <seed>"),

@@ -31,7 +31,9 @@ _PREFIX: Final = re.compile(
     r"^(?:==\d+== ?"  # valgrind, sanitizers
     r"|#\d+ (?:\d+\.\d{2,3} |(?=(?:ERROR|DONE|CACHED|CANCELED)\b|\[))|\d+\.\d{2,3} (?=\S)"  # BuildKit
     r"|[WEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "  # klog
-    r"|\d{2,7} (?=(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b)"  # a logger's pid
+    # a logger's pid; Redis
+    r"|[\[(]?\d{2,7}[\])]? (?=(?:[\w.-]{1,40} )?\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b)"
+    r"|\d{1,7}:[MCSX] "
     r"|##\[\w+\]|\[(?:ERROR|error|info|warn)\] ?"  # CI, Maven, sbt
     r"|[a-z][\w.-]{0,40}[-_]\d+ +\| (?=\S))"  # compose
 )

@@ -9,7 +9,7 @@ from typing import Final
 
 _POINTERS: Final = "^~━▲┬"
 _CARET: Final = re.compile(r"^\s*+(?:\d+ ?)?[|│·:]?[\s|│·╵]*+(?:-+\s+)*(?:\^[\^~\-]*|~+\^?~*|─*┬─*|[━▲^]+)(?=\s|$)")
-_GUTTER: Final = re.compile(r"^\s*+(?:>\s*)?\d+(?: ?[|│▏┆]|:(?!\d)|\t|\s\s)|^\s*+[|│┆·]")
+_GUTTER: Final = re.compile(r"^\s*+(?:>\s*)?\d+(?: +\d+)?(?: ?[|│▏┆]|:(?!\d)|\t|\s\s)|^\s*+[|│┆·]")
 _NUMBERED: Final = re.compile(r"^\s*+\d+ (?=\S)")
 """tsc's gutter is a colour: without it only the mark below tells a number from prose."""
 _MARGIN: Final = re.compile(r"^\s*+>?\s*+\d*+\s*+[|│▏┆·:]?[|/ ]*")

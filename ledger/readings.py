@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from ledger.diagnostics import UNQUOTED, Diagnostic, diagnostic_of, heading_of, headline_of, place_in
 from ledger.failing_items import Item, Mask, condense
-from ledger.failure_blocks import Found, Tier, block_end, opens_item, read_block
+from ledger.failure_blocks import MAX_BLOCK, Found, Tier, block_end, opens_item, read_block
 from ledger.failure_words import Severity, is_noise, severity_of
 from ledger.quoted_source import is_caret, statement_at
-from ledger.stack_frames import frame_of
+from ledger.stack_frames import Frame, frame_of, is_own
 
 MAX_LEAD: Final = 2
 """Lines before the failing one in its paragraph that still speak of it; more are a log of what went well."""
@@ -31,6 +31,19 @@ _TIERS: Final = {Severity.ERROR: Tier.ERROR, Severity.WARNING: Tier.WARNING}
 _ROW: Final = re.compile(r"^\s*+\d+(?::\d+)?(?=\s{2,}\S)")
 _CONTEXT_NUMBER: Final = re.compile(r"\d{3,}")
 """Before the failing line a number is a pid, a time or a count of what went well."""
+
+_OF_THE_FILE: Final = ("1:1", "1:0")
+"""Linters report what a whole file lacks at its start: the line there is another's."""
+
+_SELF_SAID: Final = re.compile(r"(?!\w*(?i:error|exception|warning|fatal|failed|failure)\b)[\w.+/-]+(?:\[\d+\])?: \S")
+"""`cp: cannot stat …` names who speaks: what stood before it is another's."""
+
+_RELAYS: Final = re.compile(
+    r"\*\*\* \[|\bexit(?:ed)?(?: with)?(?: code| status)?:? \d+\b|non-zero exit|ELIFECYCLE|\bError \d+$", re.IGNORECASE
+)
+"""Tells that a command failed, not why: that is on the line above."""
+
+_SUGGESTS: Final = re.compile(r"candidate|template argument deduction")
 
 _SECTION: Final = re.compile(r"# (?:Subtest: )?([^\d\s].*)$")
 
@@ -115,15 +128,27 @@ def _read_at(lines: Sequence[str], index: int, before: _Before, mask: Mask) -> F
 def _diagnostic(lines: Sequence[str], index: int, at: Diagnostic, mask: Mask) -> Found:
     end = block_end(lines, index)
     detail, source, frames = condense(lines[index + 1 : end], mask)
+    notes = _notes(lines, end) if at.severity == Severity.ERROR else ()
     item = Item(
         kind="diagnostic",
         place=mask(at.path),
         code=at.code,
-        message=" ".join(f"{mask(at.message)} {detail}".split()),
-        source="" if UNQUOTED.match(at.code) else source,
+        message=" ".join(" ".join((mask(at.message), detail, *map(mask, notes))).split()),
+        source="" if UNQUOTED.match(at.code) or at.position in _OF_THE_FILE else source,
         frames=frames,
     )
     return Found(_TIERS.get(at.severity, Tier.REST), item, end, where=f"{at.path}:{at.position}")
+
+
+def _notes(lines: Sequence[str], index: int) -> tuple[str, ...]:
+    """Compilers say in a note below an error what is missing or expected; what might have fitted says nothing."""
+    notes: list[str] = []
+    last = min(len(lines), index + MAX_BLOCK)
+    while index < last and (note := diagnostic_of(lines[index])) and note.severity == Severity.ADVICE:
+        if not _SUGGESTS.match(note.message) and is_own(Frame(note.path)):
+            notes.append(note.message)
+        index = block_end(lines, index)
+    return tuple(notes)
 
 
 def _said(lines: Sequence[str], index: int, floor: int, mask: Mask) -> Found | None:
@@ -143,10 +168,12 @@ def _said(lines: Sequence[str], index: int, floor: int, mask: Mask) -> Found | N
 def _lead(lines: Sequence[str], index: int, floor: int) -> int:
     """What a paragraph says before the word of failure belongs to it, where that is a line or two."""
     start = index
+    if _SELF_SAID.match(lines[index]) and not _RELAYS.search(lines[index]):
+        return index
     while start > floor and lines[start - 1].strip() and not opens_item(lines[start - 1]):
         start -= 1
         if index - start > MAX_LEAD:
-            return index
+            return index - 1 if _RELAYS.search(lines[index]) else index
     return start
 
 

@@ -27,6 +27,8 @@ class _Form:
     """Closes it, as does the next head."""
     keep: re.Pattern[str] | None = None
     """Only these lines of the block say what failed; without it all do."""
+    onward: re.Pattern[str] | None = None
+    """From the first such line on, all of the block does: the message of a plain traceback has no margin."""
     drop: re.Pattern[str] | None = None
     """From the first such line on, the block is the test's own chatter."""
     strip: re.Pattern[str] | None = None
@@ -51,6 +53,7 @@ _FORMS: Final = (
         quoted=re.compile(r"^> +(.+)$"),
         located=re.compile(r"^(\S+?):\d+: (\w*)$"),
         keep=re.compile(r"^E\b|^\S+\.py:\d+: in |^\s*File \"|^(?:\w+ )?Traceback|^[A-Z]\w*(?:Error|Exception)\b"),
+        onward=re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception)(?::|$)"),
         drop=re.compile(r"^-{3,} (?:Captured|generated) "),
         strip=re.compile(r"^E {3,}(?:File )?(?=\s*\S)|^E$"),
     ),
@@ -69,8 +72,11 @@ _FORMS: Final = (
     _Form(
         tool="jest",
         sign=re.compile(r"^Test Suites: "),
-        head=re.compile(r"^ {2}● (.+)$"),
-        end=re.compile(r"^(?:(?:PASS|FAIL) |Test Suites:|Snapshot Summary|Summary of all failing tests)"),
+        head=re.compile(r"^ {2}● (?!Console$)(.+)$"),
+        end=re.compile(
+            r"^(?: {2}● Console$| {2}console\.\w+$| *\S \d+ snapshots? |(?:PASS|FAIL) |Test Suites:|Snapshot Summary"
+            r"|Summary of all failing tests)"
+        ),
         sources=False,
     ),
     _Form(
@@ -159,9 +165,11 @@ def _last(pattern: re.Pattern[str] | None, body: Sequence[str], group: int) -> s
 
 
 def _said(form: _Form, body: Sequence[str]) -> Iterator[str]:
+    whole = form.keep is None
     for line in body:
         if form.drop and form.drop.match(line):
             return
-        if form.keep and not form.keep.match(line):
+        whole = whole or bool(form.onward and form.onward.match(line))
+        if not whole and not (form.keep and form.keep.match(line)):
             continue
         yield form.strip.sub("", line) if form.strip else line

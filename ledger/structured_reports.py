@@ -8,6 +8,7 @@ bounded by the parsers themselves.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -19,6 +20,8 @@ _MESSAGES: Final = ("message", "msg", "text", "description", "reason")
 _FILES: Final = ("filePath", "file", "filename", "fileName", "path", "uri", "resource", "loc_path")
 _RULES: Final = ("ruleId", "rule", "code", "check_id", "check_name", "cop_name", "linter", "rule_id", "type")
 _MILD: Final = frozenset({"note", "none", "info", "information", "hint", "ignored", "pass", "passed", "ok"})
+
+_EVENTS: Final = re.compile(r'\{"(?:Time|Action|ImportPath|reason)":')
 
 MAX_DEPTH: Final = 40
 """Levels walked into a JSON document; SARIF needs eight."""
@@ -32,6 +35,31 @@ def read_structured(text: str, mask: Mask) -> tuple[Item, ...]:
     if body.startswith(("{", "[")):
         return tuple(_json_items(body, mask))
     return ()
+
+
+def told_by_events(text: str) -> str:
+    """The text that a stream of JSON objects carries, one event a line; any other text as it is.
+
+    `go test -json` wraps what it prints in `Output`, each test's in order; cargo wraps messages in `rendered`.
+    """
+    if not text.startswith("{") or not _EVENTS.match(text):
+        return text
+    told: dict[str, list[str]] = {}
+    for line in text.split("\n"):
+        event = _event(line)
+        said = event.get("Output") if event else f"{line}\n"
+        said = said or _inner(event, "message").get("rendered")
+        if isinstance(said, str):
+            told.setdefault(f"{event.get('Package')} {event.get('Test')}", []).append(said)
+    return "".join(said for parts in told.values() for said in parts)
+
+
+def _event(line: str) -> Mapping[str, object]:
+    try:
+        event = json.loads(line) if line.startswith("{") else {}
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
 
 
 def _xml_items(body: str, mask: Mask) -> Iterator[Item]:
