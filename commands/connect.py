@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from commands.refusals import BadInput, Refused, flat
+from commands.refusals import BadInput, Refused, ServerAway, flat
 from ledger.model import Frozen
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ DEFAULT_ADDRESS: Final = "127.0.0.1:7233"
 """Where `temporal server start-dev` and `endstop dev` listen."""
 CONNECT_S: Final = 10.0
 """Seconds; an address that swallows packets answers nothing at all."""
+
+_AWAY: Final = frozenset({"UNAVAILABLE", "UNKNOWN", "INTERNAL", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED", "CANCELLED"})
+"""gRPC's words for a server that is gone, starts, or has no room: the SDK itself tries them again, for ten seconds."""
 
 
 class Where(Frozen):
@@ -95,7 +98,8 @@ def rpc_errors(subject: str) -> Iterator[None]:
     try:
         yield
     except RPCError as error:
-        raise Refused(f"{subject}: {_in_words(error)}") from error
+        kind = ServerAway if error.status.name in _AWAY else Refused
+        raise kind(f"{subject}: {_in_words(error)}") from error
 
 
 def _in_words(error: "RPCError") -> str:

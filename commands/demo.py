@@ -71,7 +71,7 @@ async def perform(
     request = read_request(setup, example.folder / "agent.toml", f"@{example.folder / 'task.md'}", run)
     click.echo("\n$ endstop start agent.toml --task @task.md --watch\n")
     await start(things, request)
-    watch = Watch(things.client, run, settings=setup.settings, explain=explain)
+    watch = Watch(things.client, run, settings=setup.settings, explain=explain, fleeting=True)
     while await watch.until_asked() is not None:
         await person(setup, run)
     await watch.until_end()

@@ -1,6 +1,6 @@
 """How a command says no: one line on stderr and an exit code.
 
-Here: the two ways to end early, and the command group that prints them. Which command refuses what is told where the
+Here: the ways to end early, and the command group that prints them. Which command refuses what is told where the
 command lives. Exit codes: 0 done, 1 refused or failed, 2 the command was not usable as it was typed.
 """
 
@@ -14,6 +14,10 @@ class Refused(click.ClickException):
     """The command was understood and could not be done: what, where, what to do. Exit code 1."""
 
     exit_code = 1
+
+
+class ServerAway(Refused):
+    """The Temporal server gave no answer; it may give one later. Who can wait does, for everybody else it is a no."""
 
 
 class BadInput(click.ClickException):

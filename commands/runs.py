@@ -216,7 +216,8 @@ async def failure_of(handle: "WorkflowHandle[Any, Any]", described: "WorkflowExe
     if described.status is not WorkflowExecutionStatus.FAILED:
         return ""
     try:
-        await handle.result()
+        with rpc_errors(f"run {handle.id!r}"):
+            await handle.result()
     except WorkflowFailureError as error:
         return error.cause.message if isinstance(error.cause, ApplicationError) else str(error.cause)
     return ""

@@ -8,15 +8,17 @@ import asyncio
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from commands.connect import rpc_errors
 from commands.final_answer import NONE, FinalAnswer, answer_of, told
 from commands.opening import open_store, settings_from
-from commands.refusals import BadInput, Refused
+from commands.refusals import BadInput, Refused, ServerAway
 from commands.runs import asked_of, call_of, describe, failure_of, records_after, state_of, status_of
 from commands.show import clock, doing, question, sub_run_line, waiting
 from commands.tables import plain, plain_line, print_json_line
@@ -35,7 +37,11 @@ ASKED_POLL_S: Final = 2.0
 """Seconds between two looks at a run that waits for a person, which may take days."""
 TICK_S: Final = 0.2
 """Seconds between two redrawings of the countdown."""
+AWAY_POLL_S: Final = 1.0
+"""Seconds between two tries to reach a server that is away; each takes up to ten seconds itself."""
+AWAY: Final = "the Temporal server does not answer; waiting for it (Ctrl-C ends this, and the run goes on)"
 
+T = TypeVar("T")
 
 Explain = Callable[[JournalRecord], str | None]
 """A sentence to print after a record's line, where there is one."""
@@ -63,6 +69,7 @@ class LiveLine:
 class Watch:
     """Prints a run until it ends. `as_json` prints one JSON line a record and no other; `explain` adds sentences.
 
+    A server that does not answer is waited for, unless it is `fleeting` and does not come back.
     `settings` name the store, which is opened only to show the arguments of a call that a person is asked about.
     """
 
@@ -74,6 +81,7 @@ class Watch:
         settings: Path | None = None,
         as_json: bool = False,
         explain: Explain | None = None,
+        fleeting: bool = False,
     ) -> None:
         self._handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run)
         self._settings = settings
@@ -85,33 +93,51 @@ class Watch:
         self._waiting = ""
         self._children: dict[str, str] = {}
         self._lonely = False
+        self._fleeting = fleeting
+        self._away = False
 
     async def until_end(self) -> int:
         """The exit code: 0 the run completed, 1 it ended in any other way."""
         end = asyncio.ensure_future(self._ended())
         try:
             while not end.done():
-                status = await self._look()
+                status = await self._reached(self._look)
                 await self._pass_time(end, status)
-            await self._look()
+            end.result()
+            await self._reached(self._look)
         finally:
             end.cancel()
             self._live.clear()
-        return await self._last_words()
+        return await self._reached(self._last_words)
 
     async def until_asked(self) -> Asked | None:
         """Print the run until it asks a person; None: it ended first."""
         end = asyncio.ensure_future(self._ended())
         try:
             while not end.done():
-                status = await self._look()
-                if status and status.intervention and (asked := await asked_of(self._handle)):
+                status = await self._reached(self._look)
+                if status and status.intervention and (asked := await self._reached(partial(asked_of, self._handle))):
                     return asked
                 await self._pass_time(end, status)
+            end.result()
         finally:
             end.cancel()
             self._live.clear()
         return None
+
+    async def _reached(self, act: Callable[[], Awaitable[T]]) -> T:
+        """What an act comes to once the server answers; that it does not is said once, on stderr."""
+        while True:
+            try:
+                return await act()
+            except ServerAway:
+                if self._fleeting:
+                    raise
+                self._live.clear()
+                if not self._away:
+                    click.echo(AWAY, err=True)
+                self._away = True
+                await asyncio.sleep(AWAY_POLL_S)
 
     async def _look(self) -> Status | None:
         """Print what is new. None: no worker answers, which is said once."""
@@ -121,7 +147,7 @@ class Watch:
                 self._say("no worker answers for this run yet; waiting for one (`endstop worker`)")
             self._lonely = True
             return None
-        self._lonely = False
+        self._lonely = self._away = False  # not sooner: a query that times out may be the server's fault or a worker's
         for raw in await records_after(self._handle, self._after):
             self._after = raw["seq"]
             self._tell(raw)
@@ -167,8 +193,9 @@ class Watch:
         asked = await asked_of(self._handle)
         if asked is None or asked.id == self._asked:
             return
+        call = await self._call(status, asked)
         self._asked = asked.id
-        self._say(f"\n{question(self._handle.id, asked, await self._call(status, asked))}\n")
+        self._say(f"\n{question(self._handle.id, asked, call)}\n")
 
     async def _call(self, status: Status, asked: Asked) -> AskedCall | None:
         """The call that is asked about; a store that cannot be opened from here ends no watch."""
@@ -177,6 +204,8 @@ class Watch:
         try:
             async with open_store(settings_from(self._settings)) as store:
                 return await call_of(self._handle, store, status, asked)
+        except ServerAway:
+            raise
         except (BadInput, Refused) as refusal:
             return AskedCall(tool=str(asked.facts.get("tool")), trouble=refusal.message)
 
@@ -201,13 +230,22 @@ class Watch:
             await asyncio.wait({end}, timeout=TICK_S)
 
     async def _ended(self) -> None:
-        """Return when the run has ended, in whatever way, continuations included."""
+        """Return when the run has ended, in whatever way, continuations included.
+
+        That the server is away is told by who looks meanwhile.
+        """
         from temporalio.client import WorkflowFailureError
 
-        try:
-            await self._handle.result()
-        except WorkflowFailureError:
-            return
+        while True:
+            try:
+                with rpc_errors(f"run {self._handle.id!r}"):
+                    await self._handle.result()
+            except WorkflowFailureError:
+                return
+            except ServerAway:
+                await asyncio.sleep(AWAY_POLL_S)
+            else:
+                return
 
     async def _last_words(self) -> int:
         described = await describe(self._handle)

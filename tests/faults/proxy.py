@@ -15,6 +15,7 @@ class Proxy:
         self._passing = asyncio.Event()
         self._passing.set()
         self._refusing = False
+        self.refused = 0
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -50,7 +51,9 @@ class Proxy:
         assert task
         self._connections.add(task)
         try:
-            if not self._refusing:
+            if self._refusing:
+                self.refused += 1
+            else:
                 await self._joined(reader, writer)
         except asyncio.CancelledError:  # cut; that is how a connection of ours may end
             pass
