@@ -9,7 +9,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle, WorkflowQueryFailedError, WorkflowUpdateFailedError
 from temporalio.common import RawValue
-from temporalio.worker import Worker
+from temporalio.worker import Replayer, Worker
 
 from encryption import CLEAR, Keys
 from ledger.failures import FailureKind
@@ -32,7 +32,7 @@ def working(temporal_server) -> Begin:
     @asynccontextmanager
     async def with_keys(keys: Keys, world: World, **options: object) -> AsyncIterator[Worker]:
         client = await Client.connect(temporal_server, data_converter=converter_with(keys))
-        given = {"workflows": [AgentWorkflow], "activities": world.activities(), "max_cached_workflows": 0} | options
+        given = {"workflows": [AgentWorkflow], "activities": world.activities()} | options
         async with Worker(client, task_queue=queue, **given) as worker:  # type: ignore[arg-type]
             yield worker
 
@@ -74,6 +74,8 @@ async def test_forged_payloads_at_every_door_are_refused_and_the_run_goes_on(wor
         await stranger.signal("intervene", "retry")  # in clear, as any program may
         assert (await run.result())["status"] == "completed"
         assert await failed_tasks(run) == 0
+    replayer = Replayer(workflows=[AgentWorkflow], data_converter=converter_with(OLD))
+    await replayer.replay_workflow(await run.fetch_history())
 
 
 async def test_a_run_waits_for_a_missing_key_and_then_goes_on_as_it_would_have(working, temporal_server):  # FAULTS 40
