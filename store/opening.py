@@ -196,6 +196,7 @@ def _ensure_tables(connection: Connection, where: str) -> None:
         metadata.create_all(connection)
         if there:
             _add_columns(connection, there)
+            _add_indexes(connection, there)
         written = update(versions) if there else insert(versions)
         connection.execute(written.values(version=SCHEMA))
     connection.commit()
@@ -209,6 +210,14 @@ def _add_columns(connection: Connection, version: int) -> None:
                 if column.info.get(SINCE, 1) > version:
                     added = CreateColumn(column).compile(dialect=connection.dialect)
                     connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {added}"))
+
+
+def _add_indexes(connection: Connection, version: int) -> None:
+    """Give the tables of an earlier release the indexes that they lack; new tables have theirs."""
+    for table in metadata.tables.values():
+        for index in table.indexes:
+            if index.info.get(SINCE, 1) > version:
+                index.create(connection, checkfirst=True)
 
 
 def version_of(connection: Connection, where: str) -> int:

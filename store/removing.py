@@ -81,13 +81,13 @@ def expire(connection: Connection, before: int, by: str, limit: int) -> Removed:
     requests = captures.c.number.in_(
         select(captures.c.number)
         .where(captures.c.status == CaptureStatus.RETAINED, captures.c.at < before)
-        .order_by(captures.c.number)
+        .order_by(captures.c.at, captures.c.number)
         .limit(limit)
     )
     failed = details.c.number.in_(
         select(details.c.number)
         .where(details.c.removed.is_(None), details.c.at < before)
-        .order_by(details.c.number)
+        .order_by(details.c.at, details.c.number)
         .limit(limit)
     )
     return Removed(

@@ -17,16 +17,17 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
 from store.sealed import SealedBytes, SealedText
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of these tables. A release adds what an older store lacks, and refuses one of a higher version."""
 
 SINCE = "since"
-"""Key of a table's or a column's `info`: the version that brought it; without it the first."""
+"""Key of a table's, a column's or an index's `info`: the version that brought it; without it the first."""
 
 metadata = MetaData()
 
@@ -101,6 +102,8 @@ journal = Table(
     _at(),
     # Not (conversation, seq) alone: a run that was reset writes other entries under the same numbers.
     UniqueConstraint("conversation", "seq", "digest"),
+    # Run by run in the order in which entries came, page by page, without sorting what is left of a run at each page.
+    Index("ix_journal_conversation_number", "conversation", "number", info={SINCE: 4}),
 )
 
 runs = Table(
@@ -124,6 +127,15 @@ details = Table(
     _at(),
     _removed(),
     UniqueConstraint("conversation", "attempt"),
+    # Those that are here: expiry looks at no row that is empty already.
+    Index(
+        "ix_details_kept_at",
+        "at",
+        "number",
+        sqlite_where=text("removed IS NULL"),
+        postgresql_where=text("removed IS NULL"),
+        info={SINCE: 4},
+    ),
 )
 
 captures = Table(

@@ -30,7 +30,7 @@ from commands.opening import Setup
 from commands.server import DevServer, free_port, running
 from settings import Settings
 from store import Store
-from store.schema import SINCE, metadata
+from store.schema import SCHEMA, SINCE, metadata
 from tests.faults.conftest import eventually
 from tests.test_versioning import make_current, released
 from tests.test_worker import PATIENCE_S, settings_at, working
@@ -124,7 +124,7 @@ async def test_a_whole_setup_has_nothing_wrong_and_every_part_is_told(tmp_path, 
     assert report.one("key of sim") == ("ok", "in SIM_KEY; ")
     assert report.one("address of sim") == ("ok", f"{url} answers; ")
     assert report.one("store")[0] == "ok"
-    assert "version 3" in report.one("store")[1]
+    assert f"version {SCHEMA}" in report.one("store")[1]
     assert report.one("sandbox") == ("ok", "bubblewrap works, for 1 command; ")
     assert report.one("workspace notes")[0] == "ok"
     assert report.one("namespace")[1].startswith("default keeps a run for 1 days after its end")
@@ -278,9 +278,10 @@ async def test_the_tables_of_a_store_are_looked_at_and_left_as_they_are(tmp_path
     verdict, words = (await doctor(text)).one("store")
     assert (verdict, "version 2, of an older release" in words) == ("warning", True)
     assert "version 2, of an older release" in (await doctor(text)).one("store")[1]
-    version(4)
+    version(SCHEMA + 1)
     verdict, words = (await doctor(text)).one("store")
-    assert (verdict, "its schema is version 4, this release reads up to 3; upgrade endstop" in words) == ("wrong", True)
+    refused = f"its schema is version {SCHEMA + 1}, this release reads up to {SCHEMA}; upgrade endstop"
+    assert (verdict, refused in words) == ("wrong", True)
 
 
 async def test_a_store_on_postgresql_is_looked_at_without_making_its_tables(doctor, postgres):
@@ -290,7 +291,7 @@ async def test_a_store_on_postgresql_is_looked_at_without_making_its_tables(doct
         verdict, words = (await doctor(text)).one("store")
         assert (verdict, "(PostgreSQL): not there yet" in words) == ("ok", True)
     await (await Store.open(url)).close()
-    assert "version 3" in (await doctor(text)).one("store")[1]
+    assert f"version {SCHEMA}" in (await doctor(text)).one("store")[1]
     postgres.tell(f"ALTER DATABASE {url.rpartition('/')[2]} SET default_transaction_read_only = on")
     verdict, words = (await doctor(text)).one("store")
     assert (verdict, "it is read-only; name the server that takes writes" in words) == ("wrong", True)
