@@ -19,7 +19,8 @@ _MONTH: Final = "(" + "|".join(_MONTHS) + ")"
 
 STAMP: Final = re.compile(
     r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?\]?:? ?|"
-    r"^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=\S)",
+    r"^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?=\S)|"
+    r"^\[?\d{1,2}:\d\d:\d\d [AP]M\]?(?: -)? (?=\S)",
     re.MULTILINE,
 )
 """A stamp before a line, with the one blank that parts it from the text (the rest is indentation)."""

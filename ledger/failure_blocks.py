@@ -49,11 +49,15 @@ _TAP_NOISE: Final = re.compile(
     r"\s*+(?:#? *duration_ms|type|location|failureType|\.\.\.|---|[\w]+: \|-?$|\d+\.\.\d+|at:|file:|line:)"
 )
 _OLD: Final = re.compile(r"--- [^\s-]")
+_CARGO_DIFF: Final = re.compile(r"Diff in (\S+?)(?::\d+:| at line \d+:)$")
 _HUNK: Final = re.compile(r"[-+ @\\]|$")
 _CHILD: Final = re.compile(r"\s*+# Subtest")
 _TRACE: Final = re.compile(
     r"\s*+(?:goroutine \d+|stack ?trace|stack backtrace|backtrace|call stack)\b.{0,20}$", re.IGNORECASE
 )
+_ENDED: Final = re.compile(r"\bline \d+\.$")
+"""So Perl ends a message: what stands below is another's."""
+
 _CAPTION: Final = re.compile(r"[a-z][a-z ]{2,30}:$")
 _LABEL: Final = re.compile(
     r"(?:DETAIL|LINE \d+|CONTEXT|STATEMENT|QUERY|Caused by|Reason|Cause|Expected|Received|Actual|Got|Want|left|right"
@@ -162,18 +166,21 @@ def _tap(lines: Sequence[str], index: int, head: re.Match[str], section: str, ma
 
 
 def _opens_diff(lines: Sequence[str], index: int) -> bool:
+    if _CARGO_DIFF.match(lines[index]):
+        return True
     return bool(_OLD.match(lines[index])) and index + 1 < len(lines) and lines[index + 1].startswith("+++ ")
 
 
 def _diff(lines: Sequence[str], index: int, mask: Mask) -> Found:
     """A unified diff, as formatters print: the file and its changed lines. What stands around them is context."""
-    end = index + 2
+    cargo = _CARGO_DIFF.match(lines[index])
+    start = end = index + (1 if cargo else 2)
     while end < len(lines) and _HUNK.match(lines[end]) and not _opens_diff(lines, end):
         end += 1
-    changed = [line for line in lines[index + 2 : end] if line[:1] in {"-", "+"}]
+    changed = [line for line in lines[start:end] if line[:1] in {"-", "+"}]
     item = Item(
         kind="diff",
-        place=mask(lines[index][4:].partition("\t")[0]),
+        place=mask(cargo[1] if cargo else lines[index][4:].partition("\t")[0]),
         message=" ".join(" ".join(mask(line).split()) for line in changed)[:MAX_MESSAGE],
     )
     return Found(Tier.ERROR, item, end)
@@ -186,6 +193,7 @@ def block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> i
     """
     depth = indent(lines[index])
     warns = severity_of(lines[index]) == Severity.WARNING
+    ended = _ENDED.search(lines[index])
     end = probe = index + 1
     while probe < min(len(lines), index + MAX_BLOCK):
         line = lines[probe]
@@ -193,7 +201,7 @@ def block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> i
             break
         if line.strip():
             mild = warns and indent(line) > depth
-            adjacent = paragraph and end == probe and not opens_item(line)
+            adjacent = paragraph and end == probe and not ended and not opens_item(line)
             if not (mild or _continues(lines, probe, depth) or adjacent):
                 break
             end = probe + 1

@@ -107,6 +107,7 @@ _FAILURES: Final = frozenset(_WORDS.split())
 _SAID: Final = _any(
     r"\bno (?:such|rule)\b",
     r"\bdata race\b",
+    r"\bat \S+ line \d+\.?$",  # Perl's end of a message
     r"\bout of (?:memory|range|bounds)",
     r"\bmust (?:be|not)\b",
     r"\bwould reformat\b",

@@ -97,6 +97,7 @@ _PATTERNS: Final = (
         put=_temporary,
         values=True,
     ),
+    _Mask(pattern=re.compile(r"^- duration: [\d.]+s$"), put="- duration: <duration>", values=True),  # pre-commit
     _Mask(pattern=re.compile(r"@reproduce_failure\(.*"), put="@reproduce_failure", values=True),
     _Mask(pattern=re.compile(r"\b((?:[a-z]{1,12}[_-]){1,2})([A-Za-z0-9]{12,})\b"), put=_prefixed_id, values=True),
     _Mask(pattern=re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), put="<token>", values=True),
@@ -117,7 +118,7 @@ _PATTERNS: Final = (
     ),
     _Mask(
         pattern=re.compile(
-            r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child|worker)(?= +\[?\d{3})"
+            r"\b(p?pid|tid|goroutine|transaction|xid|(?:process|parent|child|worker)(?=(?: +|=)\[?\d{3})"
             r"|(?:thread|task)(?=[-#]))"
             r"(['\"]?[ =:#\[-]+)\d+\b",
             re.IGNORECASE,

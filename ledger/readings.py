@@ -32,8 +32,7 @@ _ROW: Final = re.compile(r"^\s*+\d+(?::\d+)?(?=\s{2,}\S)")
 _CONTEXT_NUMBER: Final = re.compile(r"\d{3,}")
 """Before the failing line a number is a pid, a time or a count of what went well."""
 
-_OF_THE_FILE: Final = ("1:1", "1:0")
-"""Linters report what a whole file lacks at its start: the line there is another's."""
+_LACKS: Final = re.compile(r"\b(?:missing|lacks?|add)\b", re.IGNORECASE)
 
 _SELF_SAID: Final = re.compile(r"(?!\w*(?i:error|exception|warning|fatal|failed|failure)\b)[\w.+/-]+(?:\[\d+\])?: \S")
 """`cp: cannot stat …` names who speaks: what stood before it is another's."""
@@ -134,10 +133,15 @@ def _diagnostic(lines: Sequence[str], index: int, at: Diagnostic, mask: Mask) ->
         place=mask(at.path),
         code=at.code,
         message=" ".join(" ".join((mask(at.message), detail, *map(mask, notes))).split()),
-        source="" if UNQUOTED.match(at.code) or at.position in _OF_THE_FILE else source,
+        source="" if UNQUOTED.match(at.code) or _is_of_the_file(at) else source,
         frames=frames,
     )
     return Found(_TIERS.get(at.severity, Tier.REST), item, end, where=f"{at.path}:{at.position}")
+
+
+def _is_of_the_file(at: Diagnostic) -> bool:
+    """Linters report what a whole file lacks at its start: the line there is another's."""
+    return at.position in {"1:1", "1:0"} and bool(_LACKS.search(at.message))
 
 
 def _notes(lines: Sequence[str], index: int) -> tuple[str, ...]:
@@ -168,12 +172,12 @@ def _said(lines: Sequence[str], index: int, floor: int, mask: Mask) -> Found | N
 def _lead(lines: Sequence[str], index: int, floor: int) -> int:
     """What a paragraph says before the word of failure belongs to it, where that is a line or two."""
     start = index
-    if _SELF_SAID.match(lines[index]) and not _RELAYS.search(lines[index]):
+    if _SELF_SAID.match(lines[index]) and (floor or not _RELAYS.search(lines[index])):
         return index
     while start > floor and lines[start - 1].strip() and not opens_item(lines[start - 1]):
         start -= 1
         if index - start > MAX_LEAD:
-            return index - 1 if _RELAYS.search(lines[index]) else index
+            return index if floor or not _RELAYS.search(lines[index]) else index - 1
     return start
 
 
