@@ -84,7 +84,7 @@ async def connect(where: Where, keys: "Keys") -> "Client":
             return await Client.connect(**found, data_converter=converter_with(keys))
     except (RuntimeError, ValueError, TimeoutError) as error:  # how the SDK reports a refused connection
         address = found["target_host"]
-        raise Refused(
+        raise ServerAway(
             f"no Temporal server answers at {address}: start one with `endstop dev`, "
             "or name yours with --address or TEMPORAL_ADDRESS"
         ) from error

@@ -4,6 +4,7 @@
 Refusals in this order, so that nothing is half started: settings (exit 2), server, store (exit 1).
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commands.connect import Where, connect
-from commands.refusals import BadInput, Refused
+from commands.refusals import BadInput, Refused, ServerAway
 from ledger.model import Frozen
 
 if TYPE_CHECKING:
@@ -39,6 +40,14 @@ class Opened:
     store: "Store"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Readable:
+    """A store, and the server that the settings name or why it does not answer."""
+
+    server: "Client | ServerAway"
+    store: "Store"
+
+
 def settings_from(path: Path | None) -> "Settings":
     """Read the settings. BadInput: they cannot be used."""
     from settings import SettingsError, load_settings
@@ -56,6 +65,31 @@ async def opened(setup: Setup) -> AsyncIterator[Opened]:
     client = await connect(setup.where, settings.keys)
     async with open_store(settings) as store:
         yield Opened(settings=settings, client=client, store=store)
+
+
+@asynccontextmanager
+async def opened_to_read(setup: Setup) -> AsyncIterator[Readable]:
+    """As `opened`, for what the store tells too: a server that does not answer is a refusal where there is no store."""
+    settings = settings_from(setup.settings)
+    server: Client | ServerAway
+    try:
+        server = await connect(setup.where, settings.keys)
+    except ServerAway as away:
+        if not await asyncio.to_thread(_has_tables, settings.store_url):
+            raise
+        server = away
+    async with open_store(settings) as store:
+        yield Readable(server=server, store=store)
+
+
+def _has_tables(url: str) -> bool:
+    """Whether there is a store that can be opened; none is made by looking."""
+    from store import StoreUnavailable, look_at
+
+    try:
+        return look_at(url).version > 0
+    except StoreUnavailable:
+        return False
 
 
 @asynccontextmanager

@@ -10,10 +10,10 @@ from typing import Final
 
 import click
 
-from commands.opening import Setup, opened
+from commands.opening import Setup, opened_to_read
 from commands.refusals import Refused
 from commands.rounds import rounds_of
-from commands.runs import View, look
+from commands.runs import View, look_back
 from commands.tables import plain, print_json
 from ledger.journal import GateRecord
 from ledger.reading import suggestion
@@ -25,14 +25,16 @@ async def show_output(setup: Setup, run: str, wanted: str | None) -> None:
     """Print it. Refused: no gate failed, none of that name did, or the store has not what it printed."""
     from store import ContentMissing  # noqa: PLC0415 - `endstop --help` loads no SQL
 
-    async with opened(setup) as things:
-        view = await look(things.client, things.store, run)
+    async with opened_to_read(setup) as things:
+        view = await look_back(things.server, things.store, run)
         record = _newest(view, wanted)
         ref = record.output if record else wanted or ""
         try:
             content = await things.store.get(ref)
         except ContentMissing as missing:
             raise Refused(f"run {run!r}: {missing}") from None
+    for notice in view.notices:
+        click.echo(notice, err=True)
     if setup.as_json:
         about: dict[str, object] = {"gate": record.gate, "round": record.round} if record else {}
         print_json({**about, "ref": ref, "output": content.decode(errors="replace")})

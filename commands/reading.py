@@ -6,9 +6,9 @@ import click
 
 from commands.connect import connect
 from commands.final_answer import answer_of
-from commands.opening import Opened, Setup, opened, settings_from
+from commands.opening import Setup, opened, opened_to_read, settings_from
 from commands.refusals import BadInput, Refused
-from commands.runs import View, look
+from commands.runs import View, look, look_back
 from commands.show import as_json, journal_lines, show
 from commands.sums import what_it_cost, why_so_long
 from commands.tables import print_json
@@ -18,7 +18,7 @@ from inbox.shell import endstop
 
 if TYPE_CHECKING:
     from ledger.conversation import Conversation
-    from store import Stretch
+    from store import Store, Stretch
 
 
 async def show_run(setup: Setup, run: str) -> None:
@@ -26,7 +26,7 @@ async def show_run(setup: Setup, run: str) -> None:
     async with opened(setup) as things:
         view = await look(things.client, things.store, run)
         if view.state == "completed":
-            answer = await answer_of(things.store, await _place(things, view))
+            answer = await answer_of(things.store, await _place(things.store, view))
             view = view.model_copy(update={"answer": answer})
     if setup.as_json:
         print_json(as_json(view))
@@ -36,8 +36,8 @@ async def show_run(setup: Setup, run: str) -> None:
 
 async def show_journal(setup: Setup, run: str, after: int, *, with_details: bool) -> None:
     """Print the journal's records after a sequence number, and with details what was said of failures."""
-    async with opened(setup) as things:
-        view = await look(things.client, things.store, run)
+    async with opened_to_read(setup) as things:
+        view = await look_back(things.server, things.store, run)
         details = await things.store.get_details(view.conversation) if with_details else {}
     if setup.as_json:
         print_json(_journal(view, after) | ({"details": details} if with_details else {}))
@@ -82,30 +82,32 @@ async def print_transcript(setup: Setup, run: str, attempt: str | None, *, redac
 
 async def show_transcript(setup: Setup, run: str) -> None:
     """Print the conversation, as the workflow names it, else as far as the store has it; across compactions."""
-    async with opened(setup) as things:
-        view = await look(things.client, things.store, run)
-        kept = await _conversation(things, view)
+    async with opened_to_read(setup) as things:
+        view = await look_back(things.server, things.store, run)
+        kept = await _conversation(things.store, view)
     if setup.as_json:
         print_json(messages(kept))
         return
     for line in (*render(messages(kept)), *what_it_cost(view)):
         click.echo(line)
+    for notice in view.notices:
+        click.echo(notice, err=True)
 
 
-async def _place(things: Opened, view: View) -> "Conversation | None":
+async def _place(store: "Store", view: View) -> "Conversation | None":
     """Where the conversation stands: as the workflow names it, else as far as the store can tell."""
-    return view.status.conversation if view.status else await things.store.latest(view.conversation)
+    return view.status.conversation if view.status else await store.latest(view.conversation)
 
 
-async def _conversation(things: Opened, view: View) -> "list[Stretch]":
+async def _conversation(store: "Store", view: View) -> "list[Stretch]":
     from store import ConversationBroken  # noqa: PLC0415 - `endstop --help` loads no SQL
 
     run = view.id
-    conversation = await _place(things, view)
+    conversation = await _place(store, view)
     if conversation is None:
         raise Refused(f"run {run!r}: the store holds no conversation of it; is this the store it was started with?")
     try:
-        return await things.store.read_whole(conversation)
+        return await store.read_whole(conversation)
     except ConversationBroken as error:
         raise Refused(f"run {run!r}: {error}") from error
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from activities.contract import CALL_MODEL
 from commands.connect import lacks_namespace, rpc_errors
 from commands.final_answer import NONE, FinalAnswer
-from commands.refusals import Refused
+from commands.refusals import Refused, ServerAway
 from commands.tallies import ending
 from inbox.asked_call import AskedCall, asked_call
 from ledger.journal import CaptureChanged, Entry, SetAside, read_journal
@@ -68,6 +68,19 @@ class View(Frozen):
         return self.state not in {"running", "waiting", "needs_human"}
 
 
+async def look_back(server: "Client | ServerAway", store: "Store", run: str) -> View:
+    """As `look`; where the server does not answer, what the store holds. ServerAway: it knows no such run."""
+    if not isinstance(server, ServerAway):
+        try:
+            return await look(server, store, run)
+        except ServerAway as away:
+            server = away
+    kept = await store.runs_of(run)
+    if not kept:
+        raise server
+    return await _kept(store, run, kept[0].conversation, f"{server.message}; what is shown is what the store holds")
+
+
 async def look(client: "Client", store: "Store", run: str) -> View:
     """Look at a run from all sides. Refused: neither Temporal nor the store knows it."""
     handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run)
@@ -113,7 +126,11 @@ async def _from_store(store: "Store", run: str) -> View:
     kept = await store.runs_of(run)
     if not kept:
         raise Refused(f"no run {run!r}, in Temporal or in the store: `endstop ls` shows the runs")
-    conversation = kept[0].conversation
+    notice = "Temporal no longer has this run: what is shown is what the store holds"
+    return await _kept(store, run, kept[0].conversation, notice)
+
+
+async def _kept(store: "Store", run: str, conversation: str, notice: str) -> View:
     entries, aside = read_journal(await store.read_journal(conversation))
     return View(
         id=run,
@@ -122,7 +139,7 @@ async def _from_store(store: "Store", run: str) -> View:
         entries=tuple(entries),
         aside=tuple(aside),
         changes=await changes_of(store, conversation),
-        notices=("Temporal no longer has this run: what is shown is what the store holds",),
+        notices=(notice,),
     )
 
 

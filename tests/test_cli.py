@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import cli
+from activities.messages import user_message
 from commands.server import free_port
-from ledger.journal import RunRecord
+from ledger.conversation import Conversation
+from ledger.journal import GateRecord, RunRecord
 from settings import load_settings
 from store import Store
 
@@ -224,14 +226,19 @@ def test_a_namespace_that_does_not_exist_is_said_to_be_missing_not_the_run(folde
     assert "--namespace" in line
 
 
-def test_a_run_that_temporal_no_longer_has_is_read_from_the_store(folder: Path, temporal_server: str) -> None:
-    async def keep() -> None:
-        store = await Store.open(load_settings().store_url)
-        await store.register_run("c1", "kept", "agent")
-        await store.write_journal("c1", [(1, RunRecord(at=1, what="began").model_dump(mode="json"))])
-        await store.write_journal("c1", [(2, RunRecord(at=9, what="completed").model_dump(mode="json"))])
-        await store.close()
+async def keep() -> None:
+    """Have the store know a run, as Temporal does not."""
+    store = await Store.open(load_settings().store_url)
+    await store.register_run("c1", "kept", "agent")
+    output = await store.put("3 failed")
+    gate = GateRecord(at=5, gate="tests", report=1, round=1, verdict="failing", output=output, decided="admitted")
+    said = (RunRecord(at=1, what="began"), gate, RunRecord(at=9, what="completed"))
+    await store.write_journal("c1", [(seq, one.model_dump(mode="json")) for seq, one in enumerate(said, start=1)])
+    await store.append(Conversation(id="c1"), "task", user_message("Hello"))
+    await store.close()
 
+
+def test_a_run_that_temporal_no_longer_has_is_read_from_the_store(folder: Path, temporal_server: str) -> None:
     asyncio.run(keep())
     journal = endstop("journal", "kept", "--address", temporal_server)
     assert journal.exit_code == 0
@@ -239,6 +246,19 @@ def test_a_run_that_temporal_no_longer_has_is_read_from_the_store(folder: Path, 
     assert "Temporal no longer has this run" in journal.stderr
     shown = endstop("show", "kept", "--address", temporal_server)
     assert shown.stdout.startswith("kept  completed")
+
+
+@pytest.mark.parametrize(
+    ("command", "told"), [("journal", "the run completed"), ("transcript", "Hello"), ("output", "3 failed")]
+)
+def test_what_the_store_holds_of_a_run_is_told_without_a_server(folder: Path, command: str, told: str) -> None:
+    del folder
+    asyncio.run(keep())
+    done = endstop(command, "kept")
+    assert (done.exit_code, told in done.stdout) == (0, True)
+    assert "no Temporal server answers at 127.0.0.1:" in done.stderr
+    assert done.stderr.rstrip().endswith("what is shown is what the store holds")
+    assert "no Temporal server answers at 127.0.0.1:" in refused(endstop(command, "nobody"), 1)
 
 
 def test_without_a_command_the_help_is_shown_as_it_is() -> None:
