@@ -18,7 +18,7 @@ USED = Usage(input_tokens=120, output_tokens=7)
 PAID = (120 * 1 + 7 * 10) / 1e6
 WHOLE_ANSWER = 1_000 * 10 / 1e6
 """What the bench's limit of 1,000 tokens an answer can cost."""
-SHORT = {"deadline_s": 0.5}
+SHORT = {"deadline_s": 2}  # by then a machine under load has sent the request too
 
 
 def priced(b) -> None:
