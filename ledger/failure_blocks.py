@@ -10,7 +10,7 @@ from enum import IntEnum
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from ledger.diagnostics import diagnostic_of, heading_of
+from ledger.diagnostics import diagnostic_of
 from ledger.failing_items import MAX_MESSAGE, Item, Mask, condense, indent
 from ledger.failure_words import Severity, is_noise, severity_of
 from ledger.quoted_source import is_caret, is_gutter, is_pointed_at
@@ -48,6 +48,9 @@ _TAP: Final = re.compile(r"(\s*+)not ok\b(?: \d+)?(?: -)? ?(.*)$")
 _TAP_NOISE: Final = re.compile(
     r"\s*+(?:#? *duration_ms|type|location|failureType|\.\.\.|---|[\w]+: \|-?$|\d+\.\.\d+|at:|file:|line:)"
 )
+_OPENS: Final = re.compile(r"--- |Diff in |\S+\.\w+:\d+$")
+"""What a diff, or a crash that quotes its source, may begin with: one look instead of three."""
+
 _OLD: Final = re.compile(r"--- [^\s-]")
 _CARGO_DIFF: Final = re.compile(r"Diff in (\S+?)(?::\d+:| at line \d+:)$")
 _HUNK: Final = re.compile(r"[-+ @\\]|$")
@@ -75,7 +78,7 @@ def read_block(lines: Sequence[str], index: int, section: str, mask: Mask) -> Fo
         return _numbered(lines, index, numbered, mask)
     if tap := _TAP.match(line):
         return _tap(lines, index, tap, section, mask)
-    if _opens_diff(lines, index):
+    if _OPENS.match(line) and _opens_diff(lines, index):
         return _diff(lines, index, mask)
     return None
 
@@ -197,7 +200,7 @@ def block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> i
     end = probe = index + 1
     while probe < min(len(lines), index + MAX_BLOCK):
         line = lines[probe]
-        if _opens_diff(lines, probe) or _heads_source(lines, probe):
+        if _OPENS.match(line) and (_opens_diff(lines, probe) or _heads_source(lines, probe)):
             break
         if line.strip():
             mild = warns and indent(line) > depth
@@ -211,7 +214,7 @@ def block_end(lines: Sequence[str], index: int, *, paragraph: bool = False) -> i
 
 def _heads_source(lines: Sequence[str], index: int) -> bool:
     """A file alone on its line, over a statement that is pointed at: how node begins to tell of a crash."""
-    return index + 2 < len(lines) and is_caret(lines[index + 2]) and bool(heading_of(lines[index]))
+    return lines[index][-1:].isdigit() and index + 2 < len(lines) and is_caret(lines[index + 2])
 
 
 def _continues(lines: Sequence[str], probe: int, depth: int) -> bool:
