@@ -74,7 +74,7 @@ _FORMS: Final = (
         sign=re.compile(r"^Test Suites: "),
         head=re.compile(r"^ {2}● (?!Console$)(.+)$"),
         end=re.compile(
-            r"^(?: {2}● Console$| {2}console\.\w+$| *\S \d+ snapshots? |(?:PASS|FAIL) |Test Suites:|Snapshot Summary"
+            r"^(?: {2}● Console$| {2}console\.\w+$|(?:PASS|FAIL) |Test Suites:|Snapshot Summary"
             r"|Summary of all failing tests)"
         ),
         sources=False,

@@ -64,6 +64,24 @@ def test_real_pairs_are_told_apart_with_few_mistakes(name, capsys):
     assert recall >= 0.95
 
 
+STILL_MISREAD = {
+    "cppcheck-plain~other0",  # a warning went, an error is left: compilers' warnings beside errors are left out
+    "git-hook~same0",  # a pid that nothing names as one
+    "node-run~same0",
+    "node-run~same1",
+    "sveltecheck-plain~same1",  # source around the place, quoted without a margin
+}
+
+
+def test_no_other_pair_of_those_run_for_it_is_misread():
+    misread = {
+        pair["id"]
+        for pair in rows("run_pairs.jsonl")
+        if (exact(pair["a"], pair["rc_a"]) == exact(pair["b"], pair["rc_b"])) != pair["same"]
+    }
+    assert misread == STILL_MISREAD
+
+
 def test_unchanged_pairs_share_a_family():
     split = [
         pair["id"]
@@ -212,6 +230,83 @@ def test_an_entity_in_a_report_is_never_expanded():
         '<!DOCTYPE a [<!ENTITY b "bad">]><testsuite><testcase name="x"><failure message="&b;"/></testcase></testsuite>'
     )
     assert all(item.kind != "report" for item in read(bomb).items)
+
+
+CRASH = """\
+stopped with exit code 1
+/srv/app/app.js:3
+class Store { get(k) { return this.m[k].id; } }
+                                    ^
+
+TypeError: Cannot read properties of undefined (reading 'user')
+    at Store.get (/srv/app/app.js:3:37)
+"""
+
+
+def test_what_was_printed_before_a_crash_is_no_part_of_it():
+    crashed = [item for item in fingerprint(CRASH, root="/srv/app").items if "TypeError" in item.message]
+    assert [item.frames for item in crashed] == [("app.js in Store.get",)]
+    assert [item.source for item in crashed] == ["return this.m[k].id"]
+
+
+NATIVE = """\
+=================================== FAILURES ===================================
+__________________________________ test_dict ___________________________________
+Traceback (most recent call last):
+  File "/srv/app/test_calc.py", line 31, in test_dict
+    assert got == load()
+AssertionError: assert {'id': 7, 'na...['a', 'b'], ...} == {'id': 7, 'na...['a', 'b'], ...}
+
+Differing items:
+{'name': 'box'} != {'name': 'crate'}
+=========================== short test summary info ============================
+"""
+
+
+def test_a_plain_traceback_in_pytest_keeps_the_values_below_it():
+    assert exact(NATIVE) != exact(NATIVE.replace("crate", "chest"))
+
+
+JEST = """\
+PASS ./other.test.js
+  ● Console
+
+    console.log
+      hello 17
+
+FAIL ./cart.test.js
+  ● total
+
+    expect(received).toBe(expected)
+
+    Expected: 4
+    Received: 3
+
+  console.log
+    hello 17
+
+PASS ./last.test.js
+Test Suites: 1 failed, 1 passed, 2 total
+"""
+
+
+def test_what_a_passing_test_logged_in_jest_is_no_failure():
+    assert [item.place for item in read(JEST).items] == ["total"]
+    assert exact(JEST) == exact(JEST.replace("hello 17", "bye"))
+
+
+RELAY = """\
+linted main.c
+linted util.c
+linted size.c
+checksum of data.bin differs
+make: *** [Makefile:5: check] Error 1
+"""
+
+
+def test_a_command_that_says_only_that_another_ended_is_told_by_the_line_before_it():
+    assert exact(RELAY) != exact(RELAY.replace("data.bin", "meta.bin"))
+    assert exact(RELAY) == exact(RELAY.replace("linted main.c", "linted mean.c"))
 
 
 # --- exact and family -------------------------------------------------------------------------------------------
