@@ -92,7 +92,7 @@ _PATTERNS: Final = (
     _Mask(pattern=re.compile(r"\b0x[0-9a-fA-F]{5,}\b|@[0-9a-f]{6,8}\b"), put="<addr>", values=True),
     _Mask(
         pattern=re.compile(
-            r"(?:/private)?(/var/tmp|/tmp|/var/folders/\w+/\w+/T)/([^/\s'\"`:,;)\]}>]+)(?:/pytest-\d+)?"
+            r"(?:/private)?(/var/tmp|/tmp|/var/folders/\w+/\w+/T)/([^/\s'\"`:,;)\]}>]+)(?:/pytest-\d+)?(?:/popen-gw\d+)?"
         ),
         put=_temporary,
         values=True,

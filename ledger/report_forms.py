@@ -37,6 +37,8 @@ class _Form:
     """Group 1 is the source line the tool points at; it is not message."""
     located: re.Pattern[str] | None = None
     """Group 1 is the file the item lies in, group 2 the exception's class; the line is not message."""
+    whole: re.Pattern[str] | None = None
+    """Group 1 opens a message, in the order of the heads, that a head cuts short for the width of a terminal."""
     once: bool = True
     """Whether a test printed twice (a summary repeats it) is one item. Linters find the same thing at two places."""
     kind: str = "test"
@@ -62,6 +64,7 @@ _FORMS: Final = (
         sign=re.compile(r"^={3,} short test summary info ={3,}$|^\d+ failed, "),
         head=re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - (.*))?$"),
         end=re.compile(r"^[^FE]|^$"),
+        whole=re.compile(r"^(?:E {3}|\S+?:\d+: )(.+)$"),  # --tb=line
     ),
     _Form(
         tool="unittest",
@@ -111,12 +114,17 @@ _FORMS: Final = (
 )
 
 
+MAX_WHOLE: Final = 500
+"""Messages kept to complete those that are cut: more failures than that are one failure."""
+
+
 def read_reports(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
     """The failing items of the first row that finds any; empty where no row fits."""
     distinct = dict.fromkeys(lines)  # outputs repeat themselves, and blank lines most
     for form in _FORMS:
         if any(form.sign.match(line) for line in distinct):
-            items = tuple(_item(form, head, body, mask) for head, body in _blocks(form, lines))
+            whole = _messages(form.whole, lines) if form.whole else []
+            items = tuple(_item(form, head, body, mask, whole) for head, body in _blocks(form, lines))
             if items:
                 return tuple(dict.fromkeys(items)) if form.once else items
     return ()
@@ -138,8 +146,9 @@ def _blocks(form: _Form, lines: Sequence[str]) -> Iterator[tuple[re.Match[str], 
         yield open_head, body
 
 
-def _item(form: _Form, head: re.Match[str], body: Sequence[str], mask: Mask) -> Item:
-    said = [*(group for group in head.groups()[1:] if group), *_said(form, body)]
+def _item(form: _Form, head: re.Match[str], body: Sequence[str], mask: Mask, whole: list[list[str]]) -> Item:
+    told = [line for group in head.groups()[1:] if group for line in _completed(group, whole)]
+    said = [*told, *_said(form, body)]
     message, source, frames = condense(said, mask)
     source = mask(_last(form.quoted, body, 1)) or source
     place = mask(head[1].strip())
@@ -153,6 +162,28 @@ def _item(form: _Form, head: re.Match[str], body: Sequence[str], mask: Mask) -> 
         source=source if form.sources else "",
         frames=frames,
     )
+
+
+def _messages(opens: re.Pattern[str], lines: Sequence[str]) -> list[list[str]]:
+    """Messages with the indented lines below them. One that says again how another began is its place."""
+    messages: list[list[str]] = []
+    for line in lines:
+        opened = opens.match(line)
+        again = opened and line[0] != "E" and messages and opened[1] == messages[-1][0]
+        if opened and not again:
+            messages.append([opened[1]])
+        elif messages and line.startswith("     ") and len(messages) <= MAX_WHOLE:
+            messages[-1].append(line)
+    return messages[:MAX_WHOLE]
+
+
+def _completed(text: str, whole: list[list[str]]) -> list[str]:
+    """Take the first message left that goes on where `text` is cut; two that begin alike are told by their order."""
+    start = text.removesuffix("...")
+    for index, lines in enumerate(whole):
+        if lines[0] == text or (start != text and lines[0].startswith(start)):
+            return whole.pop(index)
+    return [text]
 
 
 _CLASS: Final = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Failure|Timeout))\b(?=:| \[|$)")

@@ -3,7 +3,7 @@
 `failure_pairs.jsonl` and `repair_sequences.jsonl` are outputs of real tools. `other_tools.jsonl` holds 211 outputs of
 tools and programs that are in neither (`made`: run, or written after its documentation), each with replacements that
 leave the failure the same, and others that make it another. `run_pairs.jsonl` holds pairs of
-outputs of a hundred tools, run for it on small broken projects, and labelled before a fingerprint was
+outputs of some ninety tools, run for it on small broken projects, and labelled before a fingerprint was
 taken. `outputs_once_misread.jsonl` holds
 pairs that were told apart or thrown together before the rule behind them was mended.
 """
@@ -267,6 +267,25 @@ def test_a_plain_traceback_in_pytest_keeps_the_values_below_it():
     assert exact(NATIVE) != exact(NATIVE.replace("crate", "chest"))
 
 
+LINES = """\
+=================================== FAILURES ===================================
+E   AssertionError: assert False
+     +  where False = exists('a')
+/srv/app/t.py:3: AssertionError: assert False
+E   AssertionError: assert False
+     +  where False = exists('b')
+/srv/app/t.py:6: AssertionError: assert False
+=========================== short test summary info ============================
+FAILED t.py::test_a - AssertionError: assert False
+FAILED t.py::test_b - AssertionError: assert False
+"""
+
+
+def test_pytests_lines_give_each_test_of_the_summary_its_own_message():
+    messages = [item.message for item in read(LINES).items]
+    assert [message.rpartition("where ")[2] for message in messages] == ["False = exists('a')", "False = exists('b')"]
+
+
 JEST = """\
 PASS ./other.test.js
   ● Console
@@ -370,6 +389,12 @@ def test_a_line_printed_twice_is_one_failure():
         ("Error: worker pid=24333 died", "Error: worker pid=11 died"),
         ("Error: assert 0.60277336285 < 0.5", "Error: assert 0.68511514835 < 0.5"),
         ("Error: unresolved: b, d, a", "Error: unresolved: a, b, d"),
+        ("E, [2026-11-30 #35981] ERROR -- : no row", "E, [2026-11-30 #35999] ERROR -- : no row"),
+        ("[emerg] 3598#3598: *17 unknown directive", "[emerg] 3602#3602: *4 unknown directive"),
+        ("| ERROR | app.main:run:14 - no row", "| ERROR | app.main:run:19 - no row"),
+        ("[ERROR] ForkPoolWorker-3 failed", "[ERROR] ForkPoolWorker-1 failed"),
+        ('{"level":"error","hostname":"ci-a7","msg":"no row"}', '{"level":"error","hostname":"ci-b9","msg":"no row"}'),
+        ("3598:M # Fatal error loading the DB", "41:M # Fatal error loading the DB"),
     ],
     ids=[
         "uuid",
@@ -382,6 +407,12 @@ def test_a_line_printed_twice_is_one_failure():
         "pid",
         "random float",
         "order",
+        "Ruby's logger",
+        "nginx",
+        "loguru's line",
+        "pool's worker",
+        "host name",
+        "Redis",
     ],
 )
 def test_what_varies_between_runs_is_masked(one, two):
