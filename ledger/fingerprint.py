@@ -15,7 +15,7 @@ from ledger.failing_items import Item, Mask
 from ledger.masks import compares_values, mask
 from ledger.model import Frozen
 from ledger.output_lines import cleaned, lines_of
-from ledger.readings import read_generic
+from ledger.readings import read_before, read_generic
 from ledger.report_forms import read_reports
 from ledger.structured_reports import read_structured, told_by_events
 
@@ -58,7 +58,9 @@ def _read(text: str, masked: Mask) -> tuple[Item, ...]:
     if items := read_structured(text, masked):
         return items
     lines = lines_of(told_by_events(text))
-    return read_reports(lines, masked) or read_generic(lines, masked)
+    if items := read_reports(lines, masked):
+        return (*read_before(lines, masked), *items)
+    return read_generic(lines, masked)
 
 
 def _exact(items: Sequence[Item], exit_code: int) -> str:

@@ -44,6 +44,8 @@ _RELAYS: Final = re.compile(
 
 _SUGGESTS: Final = re.compile(r"candidate|template argument deduction")
 
+_BANNER: Final = re.compile(r"={3,} [A-Za-z ]+ ={3,}$")
+
 _SECTION: Final = re.compile(r"# (?:Subtest: )?([^\d\s].*)$")
 
 
@@ -54,6 +56,13 @@ def read_generic(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
     if best == Tier.REST:
         return _rest(lines, mask)
     return tuple({(one.item, one.where): one.item for one in found if one.tier == best}.values())
+
+
+def read_before(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
+    """What compilers and linters found that ran in one command before pytest opened its first banner."""
+    first = next((index for index, line in enumerate(lines) if _BANNER.match(line)), 0)
+    found = [one for one in _scan(lines[:first], mask) if one.tier == Tier.ERROR and one.item.kind == "diagnostic"]
+    return tuple({(one.item, one.where): one.item for one in found}.values())
 
 
 class _Before(NamedTuple):

@@ -267,6 +267,12 @@ def test_a_plain_traceback_in_pytest_keeps_the_values_below_it():
     assert exact(NATIVE) != exact(NATIVE.replace("crate", "chest"))
 
 
+def test_what_a_linter_found_before_pytest_in_one_command_counts_too():
+    found = "lib.py:3:1: F401 'os' imported but unused\n"
+    assert {item.kind for item in read(found + PYTEST).items} == {"diagnostic", "test"}
+    assert exact(found + PYTEST) != exact(found.replace("os", "sys") + PYTEST)
+
+
 LINES = """\
 =================================== FAILURES ===================================
 E   AssertionError: assert False
