@@ -44,6 +44,9 @@ _RELAYS: Final = re.compile(
 
 _SUGGESTS: Final = re.compile(r"candidate|template argument deduction")
 
+MAX_BEFORE: Final = 200
+"""Lines before a report that are read: a linter's findings, not the log of a build."""
+
 _BANNER: Final = re.compile(r"={3,} [A-Za-z ]+ ={3,}$")
 
 _SECTION: Final = re.compile(r"# (?:Subtest: )?([^\d\s].*)$")
@@ -61,7 +64,11 @@ def read_generic(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
 def read_before(lines: Sequence[str], mask: Mask) -> tuple[Item, ...]:
     """What compilers and linters found that ran in one command before pytest opened its first banner."""
     first = next((index for index, line in enumerate(lines) if _BANNER.match(line)), 0)
-    found = [one for one in _scan(lines[:first], mask) if one.tier == Tier.ERROR and one.item.kind == "diagnostic"]
+    found = [
+        one
+        for one in _scan(lines[max(0, first - MAX_BEFORE) : first], mask)
+        if one.tier == Tier.ERROR and one.item.kind == "diagnostic"
+    ]
     return tuple({(one.item, one.where): one.item for one in found}.values())
 
 
