@@ -44,7 +44,7 @@ _RELAYS: Final = re.compile(
 
 _SUGGESTS: Final = re.compile(r"candidate|template argument deduction")
 
-MAX_BEFORE: Final = 200
+MAX_BEFORE: Final = 60
 """Lines before a report that are read: a linter's findings, not the log of a build."""
 
 _BANNER: Final = re.compile(r"={3,} [A-Za-z ]+ ={3,}$")
