@@ -12,9 +12,9 @@ import click
 
 from commands.opening import Setup, opened_to_read
 from commands.refusals import Refused
-from commands.rounds import rounds_of
 from commands.runs import View, look_back
 from commands.tables import plain, print_json
+from inbox.rounds import rounds_of
 from ledger.journal import GateRecord
 from ledger.reading import suggestion
 

@@ -10,7 +10,6 @@ from typing import Final
 from commands.answering import how_to_answer
 from commands.compaction_words import compactions
 from commands.final_answer import told as answer_told
-from commands.rounds import rounds_of
 from commands.runs import Unfinished, View
 from commands.sums import cost_of, tables, what_it_cost
 from commands.tables import plain, plain_line
@@ -26,6 +25,7 @@ from commands.words import counted, narrate, place, revision_named, seconds
 from commands.words import line as words_of
 from inbox.asked_call import AskedCall, offered
 from inbox.reasons import last_failures
+from inbox.rounds import rounds_of, whole_output
 from inbox.shell import endstop
 from ledger.captures import tally
 from ledger.journal import CaptureChanged, GateRecord, JournalRecord
@@ -78,10 +78,8 @@ def question(run: str, asked: Asked, call: AskedCall | None = None) -> str:
     """What is asked, and the exact command for each answer. Further lines of the text are marked as such."""
     text = asked.text.replace("\n", "\n  | ")
     blocks = [f"{asked.id} asks a person: {asked.label} (digest {asked.digest})\n{text}"]
-    if asked.facts.get("gate") and asked.label == "WorkspaceLost":
-        blocks.append(f"why: `{endstop('journal', run, flags='--details')}` quotes what the gate met")
-    elif asked.facts.get("gate"):
-        blocks.append(f"what failed: `{endstop('output', run, plain_line(str(asked.facts['gate'])))}` has it whole")
+    if where := whole_output(run, asked):
+        blocks.append(plain_line(where))
     blocks += _choices(asked)
     if call:
         blocks += _arguments(run, call)

@@ -5,26 +5,27 @@ Pure: a view in, text out. The sums are made in `tallies`.
 
 from collections.abc import Iterator
 
-from commands.rounds import rounds_table
 from commands.runs import View
 from commands.tables import plain_line, table
 from commands.tallies import Cost, GateTally, TargetTally, TimeSpent, cost, gates, sub_runs, targets, time_spent
 from commands.words import amount, cost_line, counted, seconds
 from inbox.reasons import last_failures, told
+from inbox.rounds import HEADER, earlier, rounds_of, rows
 from ledger.records import SubRunRecord
 
 
 def tables(view: View) -> Iterator[str]:
     """The tables of the page, and for a run that has ended where the time went."""
-    rows = [_target_row(row) for row in targets(view.entries)]
-    rows += [_sub_run_row(view.id, row) for row in sub_runs(view.entries)]
-    if rows:
-        yield table(("MODEL", "ATTEMPTS", "FAILED", "TOKENS IN", "OUT", "USD"), rows)
+    used = [_target_row(row) for row in targets(view.entries)]
+    used += [_sub_run_row(view.id, row) for row in sub_runs(view.entries)]
+    if used:
+        yield table(("MODEL", "ATTEMPTS", "FAILED", "TOKENS IN", "OUT", "USD"), used)
     if failures := last_failures(view.entries):
         yield "\n".join(plain_line(told(failure)) for failure in failures)
     if checked := gates(view.entries):
         yield table(("GATE", "ROUNDS", "DIFFERENT", "CHARGES", "LAST"), [_gate_row(row) for row in checked])
-        yield rounds_table(view.id, view.entries)
+        rounds = rounds_of(view.entries)
+        yield f"{table(HEADER, rows(rounds))}\n{earlier(view.id, rounds)}".rstrip()
     if view.ended:
         yield from why_so_long(view)
 

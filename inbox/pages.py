@@ -13,7 +13,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 from pydantic import JsonValue
 
-from inbox import reasons
+from inbox import reasons, rounds
 from inbox.asked_call import AskedCall, offered
 from inbox.shell import endstop
 from inbox.waiting import SHOWN, Waiting
@@ -30,6 +30,8 @@ textarea, input { font: inherit; padding: .3rem; }
 button { font: inherit; padding: .35rem 1rem; }
 dt { font-weight: 600; } dd { margin: 0 0 .4rem 1rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f3f3f3; padding: .6rem; }
+table { border-collapse: collapse; font-size: .8rem; display: block; overflow-x: auto; }
+th, td { text-align: left; padding: .1rem .6rem .1rem 0; }
 h2 { overflow-wrap: anywhere; }
 p[role=alert] { border-left: .3rem solid #c33; padding: .4rem .8rem; background: #fdeeee; }
 p[role=status] { border-left: .3rem solid #36c; padding: .4rem .8rem; background: #eef3ff; }
@@ -43,13 +45,17 @@ _PAGE: Final = Markup(
 _RUN: Final = Markup('<section><h2><a href="{link}">{run}</a></h2><p>{where}</p>{question}</section>')
 _SUB_RUN: Final = Markup('<p role="status">Its sub-run <a href="{link}">{run}</a> asks a person: {label}</p>')
 _QUESTION: Final = Markup(
-    "<h3>{label}</h3><p>asked {since}</p><pre>{text}</pre>{failures}{call}<dl>{facts}</dl>{forms}"
+    "<h3>{label}</h3><p>asked {since}</p><pre>{text}</pre>{failures}{gate}{call}<dl>{facts}</dl>{forms}"
 )
 _ARGUMENTS: Final = Markup("<p>The arguments of <b>{tool}</b>{how}:</p><pre>{arguments}</pre>")
 _TROUBLE: Final = Markup('<p role="alert">The arguments of <b>{tool}</b> cannot be shown: {trouble}</p>')
 _REST: Final = Markup("<p>{more} more characters: <code>{command}</code> has them whole.</p>")
 _FAILURES: Final = Markup("<ul>{lines}</ul>")
 _FAILURE: Final = Markup("<li>{line}</li>")
+_GATE: Final = Markup("<table><tr>{header}</tr>{rows}</table><p>{earlier}</p>{output}")
+_ROW: Final = Markup("<tr>{cells}</tr>")
+_TAIL: Final = Markup("<p>What it printed when it failed last{cut}:</p><pre>{tail}</pre>")
+_NO_OUTPUT: Final = Markup('<p role="alert">What it printed cannot be shown: {trouble}</p>')
 _FACT: Final = Markup("<dt>{name}</dt><dd>{value}</dd>")
 _FORM: Final = Markup(
     '<form method="post" action="/answer" autocomplete="off"><p><b>{answer}</b>: {means}</p>{hidden}{field}'
@@ -149,6 +155,7 @@ def _question(found: Waiting, status: Status, asked: Asked, form_word: str) -> M
         since=datetime.fromtimestamp(asked.at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         text=_plain(asked.text),
         failures=_failures(found.failures),
+        gate=_gate(found.run, found.gate, asked),
         call=_arguments(found.run, found.call) if found.call else "",
         facts=Markup("").join(
             _FACT.format(name=name, value=_value(value))
@@ -163,6 +170,28 @@ def _failures(failures: Sequence[reasons.LastFailure]) -> Markup:
     """Why each target failed last, as `endstop show` tells it."""
     lines = Markup("").join(_FAILURE.format(line=_plain(reasons.told(failure))) for failure in failures)
     return _FAILURES.format(lines=lines) if failures else Markup("")
+
+
+def _gate(run: str, failed: rounds.FailedGate | None, asked: Asked) -> Markup:
+    """The rounds of the gate that is asked about, as `endstop show` tells them, and the end of what it printed."""
+    where = Markup("<p>{}</p>").format(_plain(hint)) if (hint := rounds.whole_output(run, asked)) else Markup("")
+    if failed is None:
+        return where
+    header = Markup("").join(Markup("<th>{}</th>").format(name.lower()) for name in rounds.HEADER)
+    rows = Markup("").join(_ROW.format(cells=_cells(row)) for row in rounds.rows(failed.rounds))
+    earlier = rounds.earlier(run, failed.rounds)
+    return _GATE.format(header=header, rows=rows, earlier=_plain(earlier), output=_output(failed)) + where
+
+
+def _cells(row: Sequence[object]) -> Markup:
+    return Markup("").join(Markup("<td>{}</td>").format(_plain(str(cell))) for cell in row)
+
+
+def _output(failed: rounds.FailedGate) -> Markup:
+    if failed.trouble:
+        return _NO_OUTPUT.format(trouble=failed.trouble)
+    cut = f", without the {failed.more:,} bytes before" if failed.more else ""
+    return _TAIL.format(cut=cut, tail=_plain(failed.tail)) if failed.tail else Markup("")
 
 
 def _arguments(run: str, call: AskedCall) -> Markup:

@@ -12,7 +12,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from inbox.asked_call import AskedCall, KeptCalls, asked_call, misfit
 from inbox.reasons import LastFailure, last_failures
-from ledger.journal import read_journal
+from inbox.rounds import FailedGate, failed_gate
+from ledger.journal import Entry, read_journal
 from ledger.model import Frozen
 from workflows.messages import QUERY_INTERVENTION, QUERY_JOURNAL, QUERY_STATUS, Asked, JournalPage, Status
 from workflows.reaching import NEEDS_HUMAN, QUERY_S, NotTaken, answer, ask
@@ -42,6 +43,8 @@ class Waiting(Frozen):
     """The tool call that it asks about; None where it asks about none."""
     failures: tuple[LastFailure, ...] = ()
     """Why targets failed, by the newest records; none where only the question was wanted."""
+    gate: FailedGate | None = None
+    """The gate that it asks about, by the newest records; None where it asks about none, and as above."""
 
 
 class Reply(Frozen):
@@ -73,7 +76,7 @@ async def _listed(client: Client, store: KeptCalls, run: str) -> Waiting | None:
 
 
 async def look(client: Client, store: KeptCalls, run: str, *, within_s: float = QUERY_S, why: bool = True) -> Waiting:
-    """One run as it is now; `why` also asks why targets failed. Raises `RPCError`, where there is no such run too."""
+    """One run as it is now; `why` also asks what failed. Raises `RPCError`, where there is no such run too."""
     handle = client.get_workflow_handle(run)
     found = await ask(handle, QUERY_STATUS, within_s=within_s)
     status = None if found is None else Status.model_validate(found)
@@ -84,17 +87,21 @@ async def look(client: Client, store: KeptCalls, run: str, *, within_s: float = 
         return Waiting(run=run, status=status)
     asked = Asked.model_validate(raw)
     call = await asked_call(handle, store, status.conversation, asked)
-    failures = await _failures(handle, within_s) if why else ()
-    return Waiting(run=run, status=status, asked=asked, call=call, failures=failures)
+    found = Waiting(run=run, status=status, asked=asked, call=call)
+    if not why:
+        return found
+    entries = await _entries(handle, within_s)
+    gate = await failed_gate(store, asked, entries)
+    return found.model_copy(update={"failures": last_failures(entries), "gate": gate})
 
 
-async def _failures(handle: WorkflowHandle[Any, Any], within_s: float) -> tuple[LastFailure, ...]:
-    """Of the newest records, which the workflow still holds; a record that cannot be read tells nothing."""
+async def _entries(handle: WorkflowHandle[Any, Any], within_s: float) -> Sequence[Entry]:
+    """The newest records, which the workflow still holds; a record that cannot be read tells nothing."""
     page = await ask(handle, QUERY_JOURNAL, within_s=within_s)
     if page is None:
         return ()
     entries, _ = read_journal(JournalPage.model_validate(page).records)
-    return last_failures(entries)
+    return entries
 
 
 async def send(client: Client, store: Kept, reply: Reply) -> NotTaken | None:

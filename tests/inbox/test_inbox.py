@@ -12,12 +12,15 @@ from temporalio.service import RPCError, RPCStatusCode
 from inbox import pages
 from inbox.forms import MAX_FORM
 from inbox.reasons import LastFailure
+from inbox.rounds import failed_gate
 from inbox.serving import PortTaken, serving
 from inbox.waiting import Waiting, waiting
 from ledger.conversation import Conversation
 from ledger.failures import FailureKind
-from ledger.interventions import Open, Question
+from ledger.interventions import BudgetSpent, Open, Question
+from ledger.journal import read_journal
 from ledger.outcomes import Passed
+from store import ContentMissing
 from tests.faults.conftest import eventually
 from tests.inbox.conftest import Forms, ListedWorld, Stage, end
 from tests.workflows.scripted import answered, failing, plan, refused
@@ -80,6 +83,35 @@ def test_why_a_model_failed_is_text_whatever_its_name_says():
     assert "\u202e" not in page
 
 
+async def test_a_runs_own_page_tells_of_each_round_of_its_gate_and_the_end_of_what_it_printed(stage: Stage):
+    ref = await stage.store.put(f"begin{'.' * 5_000}\u202e{MARKER} 1 failed in 0.1s")
+    failures = [failing(letter).model_copy(update={"output": ref}) for letter in "ABABAB"]
+    await stage.work(ListedWorld(plan=plan(gates=("tests",)), verdicts=failures))
+    run = await stage.start()
+    page = (await stage.browser.get("/run", params={"id": run.id})).text
+    assert page.count("<td>failing</td>") == 6
+    assert "<td>charged (4)</td><td>BudgetSpent</td>" in page
+    printed = page.partition("What it printed when it failed last, without the ")[2].partition("</pre>")[0]
+    assert printed.endswith("1 failed in 0.1s")
+    assert "begin" not in printed
+    assert len(printed) < 4_400
+    assert "<script" not in page
+    assert "\u202e" not in page
+    assert f"`endstop output {run.id} tests` has it whole" in page
+    assert "<td>failing</td>" not in await stage.listed(run.id)
+
+
+async def test_what_a_gate_printed_and_was_removed_is_said_to_be_gone():
+    spent = asked_of(Open(id="int-1", intervention=BudgetSpent(gate="tests", charged=4, budget=3), at=0))
+    record = {"type": "gate", "seq": 1, "at": 0, "gate": "tests", "report": 1, "round": 1, "verdict": "failing"}
+    entries, _ = read_journal([{**record, "output": "0" * 24, "decided": "BudgetSpent"}])
+    gate = await failed_gate(Emptied(), spent, entries)
+    status = Status(status="needs_human", agent="a", stage="s", turn=1, conversation=Conversation(id="c"))
+    page = pages.single(Waiting(run="r", status=status, asked=spent, gate=gate), "word", "nonce")
+    assert "What it printed cannot be shown: it is not in the store: it was removed" in page
+    assert "printed when it failed last" not in page
+
+
 async def test_a_run_that_was_answered_leaves_the_list(stage: Stage):
     await stage.work(unlucky())
     run = await stage.start()
@@ -87,6 +119,13 @@ async def test_a_run_that_was_answered_leaves_the_list(stage: Stage):
     await run.execute_update("answer", "retry")
     await run.result()
     assert run.id not in (await stage.browser.get("/")).text
+
+
+class Emptied:
+    """A store from which all was removed."""
+
+    async def get(self, ref: str) -> bytes:
+        raise ContentMissing(ref, "is not in the store")
 
 
 class Listing:
