@@ -59,7 +59,7 @@ def as_json(view: View) -> dict[str, object]:
         "unfinished": [one.model_dump(mode="json") for one in view.unfinished],
         "targets": [row.model_dump(mode="json") for row in targets(view.entries)],
         "sub_runs": [row.model_dump(mode="json") | {"run": f"{view.id}/{row.run}"} for row in sub_runs(view.entries)],
-        "failures": [failure.model_dump(mode="json") for failure in last_failures(view.entries)],
+        "failures": [failure.model_dump(mode="json") for failure in last_failures(view.id, view.entries)],
         "gates": [row.model_dump(mode="json") for row in gates(view.entries)],
         "rounds": [record.model_dump(mode="json", exclude={"type"}) for record in rounds_of(view.entries)],
         "revision": revision(view.entries),

@@ -20,7 +20,7 @@ def tables(view: View) -> Iterator[str]:
     used += [_sub_run_row(view.id, row) for row in sub_runs(view.entries)]
     if used:
         yield table(("MODEL", "ATTEMPTS", "FAILED", "TOKENS IN", "OUT", "USD"), used)
-    if failures := last_failures(view.entries):
+    if failures := last_failures(view.id, view.entries):
         yield "\n".join(plain_line(told(failure)) for failure in failures)
     if checked := gates(view.entries):
         yield table(("GATE", "ROUNDS", "DIFFERENT", "CHARGES", "LAST"), [_gate_row(row) for row in checked])

@@ -8,6 +8,7 @@ which stays in the store.
 from collections.abc import Iterable
 from typing import Final
 
+from inbox.shell import endstop
 from ledger.failures import REMEDY, FailureKind
 from ledger.journal import Entry
 from ledger.model import Frozen
@@ -16,6 +17,7 @@ from ledger.records import AttemptRecord
 _CERTIFICATE: Final = "its certificate is not trusted here: look at base_url, or let SSL_CERT_FILE name its authority"
 _KEY: Final = "its key was not accepted: look at the variable that key_env names"
 _PAGE: Final = "a web page answered in its place: look at base_url, and for a proxy or a sign-in page in between"
+_DETAILS: Final = "endstop journal ID --details"
 _PROXY_KEY: Final = "a proxy in between wants a name and a password: look at HTTPS_PROXY of the worker"
 
 SETTINGS: Final = {
@@ -33,7 +35,7 @@ SETTINGS: Final = {
     "status.proxy_key": _PROXY_KEY,
     "status.path": "it knows no such path: look at the path of base_url, and at api",
     "access.page": "a web page refused the request: look for a firewall or a proxy in between",
-    "answer.schema": "its answer does not fit the stage's output: `endstop journal ID --details` says where",
+    "answer.schema": f"its answer does not fit the stage's output: `{_DETAILS}` says where",
     "answer.web_page": _PAGE,
     "answer.error_page": _PAGE,
     "answer.page": _PAGE,
@@ -54,14 +56,19 @@ class LastFailure(Frozen):
     why: str
 
 
-def last_failures(entries: Iterable[Entry]) -> tuple[LastFailure, ...]:
+def last_failures(run: str, entries: Iterable[Entry]) -> tuple[LastFailure, ...]:
     """The targets whose newest attempt failed, in the order in which they were first tried."""
     newest: dict[str, AttemptRecord] = {}
     for entry in entries:
         if isinstance(entry.record, AttemptRecord):
             newest[f"{entry.record.provider}:{entry.record.model}"] = entry.record
     return tuple(
-        LastFailure(target=target, kind=record.failed.kind, rule=record.rule, why=why(record.failed.kind, record.rule))
+        LastFailure(
+            target=target,
+            kind=record.failed.kind,
+            rule=record.rule,
+            why=why(record.failed.kind, record.rule).replace(_DETAILS, endstop("journal", run, flags="--details")),
+        )
         for target, record in newest.items()
         if record.failed
     )

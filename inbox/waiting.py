@@ -92,7 +92,7 @@ async def look(client: Client, store: KeptCalls, run: str, *, within_s: float = 
         return found
     entries = await _entries(handle, within_s)
     gate = await failed_gate(store, asked, entries)
-    return found.model_copy(update={"failures": last_failures(entries), "gate": gate})
+    return found.model_copy(update={"failures": last_failures(run, entries), "gate": gate})
 
 
 async def _entries(handle: WorkflowHandle[Any, Any], within_s: float) -> Sequence[Entry]:

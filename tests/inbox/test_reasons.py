@@ -42,20 +42,25 @@ def test_every_kind_of_failure_is_explained(kind):
 
 
 def test_a_kind_of_another_release_is_shown_without_a_reason():
-    (failure,) = last_failures([attempt(1, "m", "eclipse")])
+    (failure,) = last_failures("r", [attempt(1, "m", "eclipse")])
     assert told(failure) == "p:m failed last with eclipse"
 
 
 def test_a_target_that_answered_since_has_no_failure_to_explain():
     entries = [attempt(1, "a", "network", "transport.no_such_host"), attempt(2, "b", "auth"), attempt(3, "a")]
-    assert [failure.target for failure in last_failures(entries)] == ["p:b"]
+    assert [failure.target for failure in last_failures("r", entries)] == ["p:b"]
 
 
 def test_the_newest_failure_of_a_target_is_explained():
     entries = [attempt(1, "m", "network", "transport.no_such_host"), attempt(2, "m", "invalid_request", "status.path")]
-    (failure,) = last_failures(entries)
+    (failure,) = last_failures("r", entries)
     assert (failure.rule, failure.why) == ("status.path", SETTINGS["status.path"])
 
 
 def test_an_upload_fails_for_the_reasons_of_a_call():
     assert setting("upload.transport.no_such_host") == SETTINGS["transport.no_such_host"]
+
+
+def test_the_command_that_tells_more_names_the_run():
+    (failure,) = last_failures("my run", [attempt(1, "m", "answer_unusable", "answer.schema")])
+    assert failure.why.endswith("`endstop journal 'my run' --details` says where")
