@@ -44,7 +44,7 @@ def _key(provider: Provider, *, needed: bool) -> Finding:
     found = f"{provider.key_env} is not set here"
     if not needed:
         return doubtful(check, found, "set it, or leave the provider out of agents")
-    return wrong(check, found, "set it where the worker runs; `endstop dev` simulates models while no key is set")
+    return wrong(check, found, "set it where the worker runs; no matter while `endstop dev` simulates the models")
 
 
 def _account(check: str) -> Finding:
