@@ -45,7 +45,7 @@ def worker(*, setup: Setup) -> int:
 @click.option("--ui-port", type=click.IntRange(1, 65_535), help="Port of the Web UI; else the server's plus 1000.")
 @setup_flags
 def dev(*, setup: Setup, script: Path | None, simulate: bool, ui_port: int | None) -> int:
-    """Run a Temporal server with its UI, a worker, the inbox, and simulated models where no key is set."""
+    """Run a Temporal server with its UI, a worker and the inbox. Models are simulated where no key is set."""
     from commands.dev import develop
 
     return run_to_end(develop(setup, script=script, simulate=simulate, ui_port=ui_port))
@@ -72,7 +72,7 @@ def start(*, setup: Setup, agent: Path, task: str, wanted: str | None, capture: 
 @OUTPUT_FLAG
 @setup_flags
 def list_runs(*, setup: Setup, needs_human: bool) -> int:
-    """List the runs: those that go on, then those that ended; the newest of each first."""
+    """List the runs, those that go on first. The newest of each come first."""
     from commands.listing import list_them
 
     return run_to_end(list_them(setup, needs_human=needs_human))
@@ -109,7 +109,7 @@ def journal(*, setup: Setup, run: str, after: int, details: bool) -> int:
 @click.option("--csv", "form", flag_value="csv", help="The same as -o csv: one row a number.")
 @SETTINGS_FLAG
 def stats(*, settings: Path | None, since: str | None, agent: str | None, form: Any) -> int:  # noqa: ANN401 - a choice
-    """Add up failures, waits, failovers, questions and costs across runs, from the store."""
+    """Add up failures, waits, failovers and costs across runs. Questions too; all of it from the store."""
     from commands.stats import show_stats
 
     return run_to_end(show_stats(settings, since, agent, form))
@@ -135,7 +135,7 @@ def transcript(*, setup: Setup, run: str, attempt: str | None, redact: bool, for
 @OUTPUT_FLAG
 @setup_flags
 def redact(*, setup: Setup, run: str, attempt: str | None) -> int:
-    """Remove captured requests and error details of a run; their sizes and digests stay."""
+    """Remove captured requests and error details of a run. Their sizes and digests stay."""
     from commands.removing import redact_run
 
     return run_to_end(redact_run(setup, run, attempt))
@@ -149,7 +149,7 @@ def redact(*, setup: Setup, run: str, attempt: str | None) -> int:
 @OUTPUT_FLAG
 @setup_flags
 def replay(*, setup: Setup, run: str | None, run_id: str | None, file: str | None, every: bool) -> int:
-    """Tell whether a run could go on with the code that is installed here. Nothing is called and nothing changes."""
+    """Tell whether a run could go on with the code installed here. Nothing is called and nothing changes."""
     from commands.replay import replay as replay_runs
 
     return run_to_end(replay_runs(setup, run, run_id, file, every=every))
@@ -171,7 +171,7 @@ def doctor(*, setup: Setup) -> int:
 @OUTPUT_FLAG
 @setup_flags
 def print_output(*, setup: Setup, run: str, wanted: str | None) -> int:
-    """Print all that a failed gate printed (the newest, or GATE's), or what the store has under REF."""
+    """Print all that a failed gate printed. The newest, or GATE's; or what the store has under REF."""
     from commands.outputs import show_output
 
     return run_to_end(show_output(setup, run, wanted))
@@ -201,7 +201,7 @@ def watch(*, setup: Setup, run: str) -> int:
 @OUTPUT_FLAG
 @setup_flags
 def answer(*, setup: Setup, run: str, **given: Any) -> int:  # noqa: ANN401 - the flags above
-    """Answer what a run asks; without LABEL, on a terminal, show it and ask."""
+    """Answer what a run asks. Without LABEL, on a terminal, show it and ask."""
     from commands.replying import Reply, answer_run
 
     return run_to_end(answer_run(setup, run, Reply(**given)))
@@ -212,7 +212,13 @@ def answer(*, setup: Setup, run: str, **given: Any) -> int:  # noqa: ANN401 - th
 @OUTPUT_FLAG
 @SETTINGS_FLAG
 def classify(*, file: str, output: str, settings: Path | None) -> int:
-    """Judge a provider's answers in FILE (JSON, or JSON lines; - is standard input) as a run would."""
+    """Judge a provider's answers in FILE as a run would.
+
+    FILE (- is standard input) is JSON, or JSON lines. Any key may be missing, but not all of the last four:
+
+    {"provider": "openai", "api": "openai-chat", "status": 429, "headers": {"retry-after": "20"}, "body": "...",
+    "transport": null}
+    """
     from commands.classify import tell
 
     tell(file, settings, as_json=output == "json")
@@ -227,7 +233,7 @@ def classify(*, file: str, output: str, settings: Path | None) -> int:
 @click.option("--jsonl", is_flag=True, help="FILE holds lines of {output, rc, root, at}; answer each with a line.")
 @OUTPUT_FLAG
 def fingerprint(*, file: str, output: str, jsonl: bool, **known: Any) -> int:  # noqa: ANN401 - the flags above
-    """Show the identity of a failing tool's output in FILE (- is standard input), and the items it is made of."""
+    """Show the identity of a failing tool's output. FILE (- is standard input) has it; its items are shown too."""
     from commands.fingerprint import known_of, tell, tell_each
 
     if jsonl:
@@ -240,7 +246,7 @@ def fingerprint(*, file: str, output: str, jsonl: bool, **known: Any) -> int:  #
 @click.option("--port", type=click.IntRange(0, 65_535), default=8234, show_default=True, help="0: any free one.")
 @setup_flags
 def inbox(*, setup: Setup, port: int) -> int:
-    """Serve a page on this machine that lists what runs ask, and takes answers."""
+    """Serve a page that lists what runs ask, and takes answers. It is for this machine."""
     from commands.serving import serve
 
     return run_to_end(serve(setup, port))
@@ -251,7 +257,7 @@ def inbox(*, setup: Setup, port: int) -> int:
 @click.option("--ui", default=DEV_UI, show_default=True, metavar="URL", help="Where the Web UI is: only it may ask.")
 @SETTINGS_FLAG
 def codec(*, port: int, ui: str, settings: Path | None) -> int:
-    """Serve what Temporal's Web UI and command need to show payloads that are encrypted."""
+    """Let Temporal's Web UI and command show encrypted payloads."""
     from commands.decoding import serve
 
     return run_to_end(serve(settings, port, ui))
@@ -277,7 +283,7 @@ def keys(*, settings: Path | None, output: str, new: bool, rotate: bool) -> int:
 @OUTPUT_FLAG
 @setup_flags
 def tell(*, setup: Setup, run: str, directive: str, value: str | None, reason: str) -> int:
-    """Tell a run something unasked: guide TEXT, pause, model PROVIDER:MODEL, or stop."""
+    """Tell a run something unasked: guide, pause, model or stop. With guide TEXT, model PROVIDER:MODEL."""
     from commands.replying import tell_run
 
     return run_to_end(tell_run(setup, run, directive, value=value, reason=reason))

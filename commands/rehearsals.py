@@ -11,7 +11,7 @@ from commands.flags import OUTPUT_FLAG, SETTINGS_FLAG, run_to_end
 @click.command()
 @click.argument("name", required=False)
 def demo(*, name: str | None) -> int:
-    """A guided tour that ends by itself: failures, a failover, a repair cycle, guidance. With NAME: that example."""
+    """Play a guided tour that ends by itself. Failures, a failover, repairs, guidance. With NAME: that example."""
     from commands.demo import play, tour
 
     return run_to_end(tour() if name is None else play(name))
@@ -30,7 +30,7 @@ def demo(*, name: str | None) -> int:
 @OUTPUT_FLAG
 @SETTINGS_FLAG
 def drill(*, agent: Path, faults: tuple[str, ...], output: str, settings: Path | None) -> int:
-    """Rehearse that each model of the agent in the file AGENT goes away: who answers instead, when, or who is asked.
+    """Rehearse that each model of an agent goes away. Who answers instead, when, or who is asked? AGENT is its file.
 
     Simulated models, a server and a worker of its own: no key is used and no run of yours is touched. Exit code 0: no
     outage of one model or provider needs a person.

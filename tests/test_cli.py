@@ -265,3 +265,11 @@ def test_without_a_command_the_help_is_shown_as_it_is() -> None:
     shown = CliRunner().invoke(cli.main, [])
     assert shown.exit_code == 2
     assert "\n  start " in shown.output
+
+
+def test_the_help_has_the_summary_of_every_command_whole() -> None:
+    shown = CliRunner().invoke(cli.main, ["--help"], terminal_width=80).output
+    _, _, listed = shown.partition("Commands:\n")
+    assert len(listed.splitlines()) == len(cli.main.commands)
+    assert [line for line in listed.splitlines() if not line.endswith(".")] == []
+    assert "..." not in listed

@@ -1,6 +1,7 @@
 """`endstop classify`: a kept answer in, the verdict and its rule out; what cannot be read is told by its line."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -155,4 +156,12 @@ def test_rows_that_cannot_be_meant_are_refused_with_their_place(folder, text, to
 
 def test_half_a_character_in_a_cut_log_is_no_reason_to_refuse_a_case(folder):
     (told,) = verdicts(stdin='{"status": 429, "body": "rate limit \\ud83d"}')
+    assert told["kind"] == "rate_limited"
+
+
+def test_the_help_shows_a_case_with_every_key_that_is_read(folder):
+    shown = CliRunner().invoke(cli.main, ["classify", "--help"]).output
+    example = re.search(r"\{.*\}", shown, re.DOTALL)[0]
+    assert set(json.loads(example)) == set(QUOTA)
+    (told,) = verdicts(stdin=example)
     assert told["kind"] == "rate_limited"
