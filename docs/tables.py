@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from activities.asking import AskPerson
-from docs import policy_table, provider_tables
+from docs import policy_table, provider_tables, script_table
 from ledger.failures import REMEDY, FailureKind, Schedule
 from ledger.interventions import ACCEPTS, BARE
 from ledger.policy import SCHEDULES
 
-PAGES = tuple(Path(__file__).parent / name for name in ("architecture.md", "providers.md", "reference.md"))
+PAGES = tuple(
+    Path(__file__).parent / name for name in ("architecture.md", "providers.md", "reference.md", "simulator.md")
+)
 
 
 def remedies() -> str:
@@ -62,6 +64,9 @@ def renewed(page: str) -> str:
         "provider rows": provider_tables.rows(),
         "policy": policy_table.rows(),
         "question": question(),
+        "script": script_table.layout(),
+        "reply kinds": script_table.kinds(),
+        "reply fields": script_table.common(),
     }
     for name, table in tables.items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)

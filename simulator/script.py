@@ -1,9 +1,11 @@
-"""The script: which model answers what, request by request. Loading and checking; choosing is in `lanes`.
+"""The script: which model answers what, request by request.
+
+Here: loading and checking. Not here: choosing (`lanes`), the kinds of reply and their fields (`replies`).
 
 A script is a TOML or JSON file, or the same as Python values:
 
     keys = ["sim-key"]                      # optional: any other key gets the vendor's 401
-    strict = true                           # optional: refuse what the real vendor refuses, see `strict`
+    strict = true                           # optional: refuse what the real vendor refuses
     files_expire_after = 3                  # optional: an uploaded file is gone after so many requests to models
     windows = { gpt-5 = 8000 }              # optional: windows in tokens; a longer request is refused as too large
     uploads = ["server_error"]              # optional: the first uploads fail like this, the later ones succeed
@@ -34,7 +36,7 @@ A script is a TOML or JSON file, or the same as Python values:
 Requests are numbered from 1 for each model and lane. A lane is the value of the request's header `x-endstop-run`,
 or "", so that several runs can share one simulator and each starts at the top of the list. The first reply that is
 not used up and whose `when_contains` (if any) fits is sent and used up, unless it repeats. When none is left the
-answer is a status 500 that says so. The kinds and their fields are documented in `replies`.
+answer is a status 500 that says so.
 """
 
 import json

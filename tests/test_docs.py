@@ -2,19 +2,21 @@
 
 import re
 import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import cli
 from activities import declared_gates, declared_tools
-from docs import policy_table, provider_tables, tables
+from docs import policy_table, provider_tables, script_table, tables
 from ledger.classifier_row import Row
 from ledger.classifier_rows_limits import ALLOWANCES, MONEY, SIZES
 from ledger.classifier_rows_status import STATUSES
 from ledger.classify import ROWS, Observation, classify, rows_with
 from ledger.failures import FailureKind
 from settings import load_settings
+from simulator.script import Script
 
 ROOT = Path(__file__).parent.parent
 
@@ -91,3 +93,11 @@ def test_the_row_that_the_page_of_providers_shows_can_be_declared(tmp_path):
     (row,) = load_settings(tmp_path / "endstop.toml", {}).declared.rules
     closed = Observation(status=503, body="Closed for weekly maintenance.")
     assert classify(closed, rows_with((row,))).rule == "own.maintenance"
+
+
+def test_the_page_about_scripts_has_every_kind_of_reply_and_an_example_that_can_be_used():
+    page = (ROOT / "docs" / "simulator.md").read_text()
+    assert script_table.kinds() in page
+    assert script_table.common() in page
+    example = "\n".join(re.findall(r"^    .+", page, re.MULTILINE))
+    assert len(Script.parse(tomllib.loads(textwrap.dedent(example))).models["gpt-5"]) == 4
