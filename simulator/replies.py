@@ -99,7 +99,8 @@ class Answer(ReplyBase):
     """What the two kinds of good answer share.
 
     `text`: the answer's words. `chunks`: in how many pieces each text (and each call's arguments) is streamed.
-    `event_delay_s`: wait before each event but the first. `usage`: without it one token per 4 bytes is counted. `finish_reason`: stop, length,
+    `event_delay_s`: wait before each event but the first.
+    `usage`: without it one token per 4 bytes is counted. `finish_reason`: stop, length,
     tool_calls and content_filter become the vendor's word, any other value is sent as it is. `thinking`: what the
     model thought before it answered, signed by the vendor where it signs; shown to requests that ask to see it, as
     the vendors do, and always in chat completions (`reasoning_content`, as DeepSeek and vLLM have it).
