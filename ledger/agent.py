@@ -39,10 +39,10 @@ MAX_SCHEMA_BYTES = 65_536
 class Limits(Frozen):
     """Limits of one stage."""
 
-    turns: Annotated[int, Field(ge=1, lt=2**31)] = 100
-    max_tokens: Annotated[int, Field(ge=1, lt=2**31)] = 8_192
+    turns: Annotated[int, Field(strict=True, ge=1, lt=2**31)] = 100
+    max_tokens: Annotated[int, Field(strict=True, ge=1, lt=2**31)] = 8_192
     """Output tokens of one answer; sent to every vendor (Anthropic's client would default to 128,000)."""
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    temperature: Annotated[float, Field(strict=True, ge=0, le=2)] | None = None
 
 
 class StageSpec(Frozen):

@@ -1,18 +1,19 @@
 """The operator's numbers, each with its unit and where the default comes from.
 
-A policy is resolved once by `prepare` and is in history from then on. Nothing here decides anything.
+A policy is resolved once by `prepare` and is in history from then on. Numbers are strict: a text or a yes is none.
+Nothing here decides anything.
 """
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from ledger.failures import Schedule
 from ledger.model import Frozen
 
-Limit = Annotated[int, Field(ge=0, lt=2**31)]
+Limit = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
 """Counts at the edges: 0 <= n < 2**31 (L19)."""
-Seconds = Annotated[float, Field(ge=0, le=366 * 86_400, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(strict=True, ge=0, le=366 * 86_400, allow_inf_nan=False)]
 
 SCHEDULES: dict[Schedule, tuple[float, ...]] = {
     # seconds after attempt 1, 2, 3 ...; the last one repeats (RULES A29)
@@ -25,7 +26,7 @@ SCHEDULES: dict[Schedule, tuple[float, ...]] = {
 class CallPolicy(Frozen):
     """How long a turn may try for an answer (DESIGN section 4, Calls)."""
 
-    attempts: Annotated[int, Field(ge=1, le=100)] = 4
+    attempts: Annotated[int, Field(strict=True, ge=1, le=100)] = 4
     """Attempts on one target in one call, the first included; file renewals are not counted (A8, A28)."""
     max_wait_s: Seconds = 60
     """The longest wait that still is a retry of the same target; a longer one moves the turn to the next."""
@@ -35,9 +36,9 @@ class CallPolicy(Frozen):
     """How long a target that was left after transient trouble rests before a turn comes back to it."""
     ride_s: Seconds = 5
     """Waits up to this ride inside the next attempt's activity; longer ones are timers."""
-    deadline_s: Annotated[float, Field(gt=0, le=7_200)] = 600
+    deadline_s: Annotated[float, Field(strict=True, gt=0, le=7_200)] = 600
     """Total time of one trip, first byte to last."""
-    pickup_s: Annotated[float, Field(gt=0, le=86_400)] = 60
+    pickup_s: Annotated[float, Field(strict=True, gt=0, le=86_400)] = 60
     """How long an attempt waits for a worker before it counts as not_sent, and a tool or a gate for its workspace's."""
 
 
@@ -63,14 +64,14 @@ class StepPolicy(Frozen):
 
     repeat: Limit = 5
     """Times that a step is admitted: the same tool call with the same result; the next is NoProgress."""
-    kept: Annotated[int, Field(ge=1, le=4_096)] = 4_096
+    kept: Annotated[int, Field(strict=True, ge=1, le=4_096)] = 4_096
     """The last steps that are remembered."""
 
 
 class SpendPolicy(Frozen):
     """What a run may cost. The call that could cross the limit is not made; a person may raise it."""
 
-    limit_usd: Annotated[float, Field(ge=0, lt=2**31, allow_inf_nan=False)] | None = None
+    limit_usd: Annotated[float, Field(strict=True, ge=0, lt=2**31, allow_inf_nan=False)] | None = None
     """What the run may cost, its sub-agents and judges included; none: no limit, and prices are only recorded."""
     unknown_price: Literal["ask", "allow", "refuse"] = "ask"
     """Under a limit, a target whose price nobody knows: ask a person, call it all the same, or leave it out."""
@@ -101,9 +102,9 @@ class ContextPolicy(Frozen):
     full: Literal["drop_tool_results", "summarise", "keep"] = "drop_tool_results"
     """Drop old tool results, have a model summarise all that is old, or keep everything: then a larger target or a
     person has to help. Dropping costs no call, and what was dropped can be read again."""
-    at: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
+    at: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = 0.8
     """Share of the window's tokens from which on it is full: the rest is for what nobody counted, and an answer."""
-    verbatim: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.3
+    verbatim: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] = 0.3
     """Share of the window that the newest rounds keep word for word; the very newest one always stays."""
 
     @model_validator(mode="after")
@@ -124,6 +125,6 @@ class Policy(Frozen):
     children: ChildPolicy = ChildPolicy()
     context: ContextPolicy | None = None
     """None: as its defaults say; in the plan of a run that was prepared before there was this policy: `keep`."""
-    capture: bool = False
+    capture: StrictBool = False
     """Keep the exact body of every request in the store, for people; the operator may forbid it (A18). `endstop start
     --capture` does so for one run."""
