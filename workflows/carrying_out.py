@@ -195,6 +195,11 @@ async def local(name: str, order: Frozen | dict[str, Any], limit: timedelta = LO
     )
 
 
+NOT_READY = frozenset({"StoreTroubled", "ContentMissing", "ConversationBroken", "ConversationRedacted", "ToolMissing"})
+"""Errors by which a worker says that it cannot make a request: its store is away or another one, or a tool is not
+declared there. Another worker, or this one once it is mended, may do."""
+
+
 def _lost_trip(error: ActivityError, duration_ms: int) -> Trip:
     """What an activity that did not answer tells of its trip (FAULTS rows 1 to 8, 37)."""
     match error.cause:
@@ -206,8 +211,8 @@ def _lost_trip(error: ActivityError, duration_ms: int) -> Trip:
             return _refused(FailureKind.TIMEOUT, "start_to_close", duration_ms, unknown=True, usage=_most(told))
         case CancelledError(details=told):
             return _refused(FailureKind.CANCELLED, "cancelled", duration_ms, unknown=True, usage=_most(told))
-        case ApplicationError(type="StoreTroubled", details=told) if not told:  # or it would tell what was sent
-            return _refused(FailureKind.NOT_SENT, "activity.StoreTroubled", duration_ms)
+        case ApplicationError(type=kind, details=told) if kind in NOT_READY and not told:  # or it would tell what left
+            return _refused(FailureKind.NOT_SENT, f"activity.{kind}", duration_ms)
         case ApplicationError(cause=ApplicationError(type="KeyMissing")):  # a worker that could not read its order
             return _refused(FailureKind.NOT_SENT, "activity.KeyMissing", duration_ms)
         case ApplicationError(type=kind, details=told):

@@ -1,8 +1,10 @@
 """What a run makes of a call whose worker could not use the store: before it left, and after it was answered."""
 
+import pytest
 from temporalio.exceptions import ApplicationError
 
 from tests.workflows.scripted import FIRST, World, answered
+from workflows.carrying_out import NOT_READY
 
 TROUBLED = "StoreTroubled"
 SAID = {"phase": "streaming", "bytes": 7, "bound": [900, 500, 0.25]}
@@ -17,15 +19,16 @@ async def attempts_of(stage, world):
     return [record for record in page["records"] if record["type"] == "attempt"]
 
 
-async def test_calls_that_never_left_spend_no_attempt_and_move_no_turn(stage):
-    away = [ApplicationError("the store does not work now: gone", type=TROUBLED) for _ in range(8)]
+@pytest.mark.parametrize("kind", sorted(NOT_READY))
+async def test_calls_that_never_left_spend_no_attempt_and_move_no_turn(stage, kind):
+    away = [ApplicationError("nothing can be asked here now", type=kind) for _ in range(8)]
     *lost, won = await attempts_of(stage, World(replies=[*away, answered()]))
     assert len(lost) == 8
     assert {(a["outcome"]["failed"]["kind"], a["outcome"]["failed"]["next"]) for a in lost} == {
         ("not_sent", "same_model")
     }
     assert not any(a.get("outcome_unknown") for a in lost)
-    assert {a["rule"] for a in lost} == {"temporal.activity.StoreTroubled"}
+    assert {a["rule"] for a in lost} == {f"temporal.activity.{kind}"}
     assert (won["outcome"], won["provider"], won["model"]) == ("succeeded", FIRST.provider, FIRST.model)
 
 
