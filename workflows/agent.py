@@ -190,7 +190,7 @@ class AgentWorkflow:
     async def _call_model(self, decision: CallModel) -> Trip | None:
         prepared = self._run.started
         if decision.notes:
-            self._run.conversation = await append(prepared, decision.notes, self._run.conversation)
+            self._run.conversation = await self._flying(append(prepared, decision.notes, self._run.conversation))
         if self._halting():  # a stop that came meanwhile: nothing is sent any more
             return None
         iteration = self._run.ledger.turn.iteration
@@ -198,14 +198,9 @@ class AgentWorkflow:
         trip, self._run.conversation = await self._flying(call)
         return trip
 
-    async def _compact(self, decision: Compact) -> Compacted | None:
+    async def _compact(self, decision: Compact) -> Compacted:
         work = compact(self._run.started, decision, self._run.ledger.stage, self._run.conversation)
-        try:
-            done, self._run.conversation = await self._flying(work)
-        except ActivityError as error:
-            if not isinstance(error.cause, CancelledError):
-                raise
-            return None  # a person's stop, or Temporal's cancel: obeyed by the loop
+        done, self._run.conversation = await self._flying(work)
         return done
 
     async def _run_tools(self, decision: RunTools) -> ToolsRan:
@@ -222,11 +217,15 @@ class AgentWorkflow:
         )
 
     async def _flying(self, work: Coroutine[Any, Any, Landed]) -> Landed:
-        """Await something that a person's stop must be able to cut short."""
+        """Await something that a stop or a cancel must be able to cut short; the loop obeys both."""
         flight = asyncio.create_task(work)
         self._in_flight = flight
         try:
             return await flight
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise asyncio.CancelledError from None
+            raise
         finally:
             self._in_flight = None
 

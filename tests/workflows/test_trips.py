@@ -126,6 +126,23 @@ async def test_a_stop_cuts_the_call_in_flight_short_and_is_recorded(stage):
     assert kinds == ["cancelled"]
 
 
+async def test_a_stop_ends_a_run_whose_store_does_not_take_a_persons_words(stage):
+    world = World(plan=plan(gates=("g",)), verdicts=[failing(x) for x in "AAAA"])
+    act = stage(world)
+    async with act.worker():
+        run = await act.start()
+        await act.until(run, "NoProgress")
+        world.slow, asked = True, len(world.calls)
+        world.working.clear()
+        await run.signal("intervene", {"directive": "guide", "text": "Try B."})
+        await run.signal("intervene", "retry")
+        await world.working.wait()
+        await run.signal("intervene", {"directive": "stop", "by": "ann"})
+        result = await run.result()
+        world.going.set()
+    assert (result["status"], result["by"], len(world.calls)) == ("stopped", "ann", asked)
+
+
 async def test_a_pause_interrupts_a_wait_and_the_wait_goes_on_afterwards(stage):
     act = stage(World(replies=[refused(FailureKind.RATE_LIMITED, wait_s=50.0), answered()]))
     async with act.worker():
