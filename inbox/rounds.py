@@ -65,7 +65,7 @@ def whole_output(run: str, asked: Asked) -> str:
 
 async def failed_gate(store: KeptOutputs, asked: Asked, entries: Sequence[Entry]) -> FailedGate | None:
     """The gate that is asked about, as far as the records tell of it; None: of no gate, or they tell nothing."""
-    from store import ContentMissing  # noqa: PLC0415 - a command that shows no output loads no SQL
+    from store import ContentMissing, StoreTroubled  # noqa: PLC0415 - a command that shows no output loads no SQL
 
     rounds = tuple(record for record in rounds_of(entries) if record.gate == asked.facts.get("gate"))
     if not rounds:
@@ -79,6 +79,8 @@ async def failed_gate(store: KeptOutputs, asked: Asked, entries: Sequence[Entry]
     except ContentMissing:
         trouble = "it is not in the store: it was removed, or this is not the store that the worker uses"
         return found.model_copy(update={"trouble": trouble})
+    except StoreTroubled as error:  # the question can be answered all the same
+        return found.model_copy(update={"trouble": str(error)})
     tail = output[-TAIL_BYTES:]
     return found.model_copy(update={"tail": tail.decode(errors="replace"), "more": len(output) - len(tail)})
 

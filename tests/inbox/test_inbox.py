@@ -20,7 +20,7 @@ from ledger.failures import FailureKind
 from ledger.interventions import BudgetSpent, Open, Question
 from ledger.journal import read_journal
 from ledger.outcomes import Passed
-from store import ContentMissing
+from store import ContentMissing, StoreTroubled
 from tests.faults.conftest import eventually
 from tests.inbox.conftest import Forms, ListedWorld, Stage, end
 from tests.workflows.scripted import answered, failing, plan, refused
@@ -101,14 +101,23 @@ async def test_a_runs_own_page_tells_of_each_round_of_its_gate_and_the_end_of_wh
     assert "<td>failing</td>" not in await stage.listed(run.id)
 
 
-async def test_what_a_gate_printed_and_was_removed_is_said_to_be_gone():
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        (ContentMissing("0" * 24, "is not in the store"), "it is not in the store: it was removed"),
+        (StoreTroubled("it is locked"), "the store does not work now: it is locked"),
+    ],
+    ids=["removed", "away"],
+)
+async def test_what_a_gate_printed_and_the_store_does_not_give_is_said_to_be_missing(why: Exception, told: str):
     spent = asked_of(Open(id="int-1", intervention=BudgetSpent(gate="tests", charged=4, budget=3), at=0))
     record = {"type": "gate", "seq": 1, "at": 0, "gate": "tests", "report": 1, "round": 1, "verdict": "failing"}
     entries, _ = read_journal([{**record, "output": "0" * 24, "decided": "BudgetSpent"}])
-    gate = await failed_gate(Emptied(), spent, entries)
+    gate = await failed_gate(Without(why), spent, entries)
     status = Status(status="needs_human", agent="a", stage="s", turn=1, conversation=Conversation(id="c"))
     page = pages.single(Waiting(run="r", status=status, asked=spent, gate=gate), "word", "nonce")
-    assert "What it printed cannot be shown: it is not in the store: it was removed" in page
+    assert f"What it printed cannot be shown: {told}" in page
+    assert "stop" in {form["answer"] for form in Forms(page).found}
     assert "printed when it failed last" not in page
 
 
@@ -121,11 +130,14 @@ async def test_a_run_that_was_answered_leaves_the_list(stage: Stage):
     assert run.id not in (await stage.browser.get("/")).text
 
 
-class Emptied:
-    """A store from which all was removed."""
+class Without:
+    """A store that does not give what it is asked for."""
 
-    async def get(self, ref: str) -> bytes:
-        raise ContentMissing(ref, "is not in the store")
+    def __init__(self, why: Exception) -> None:
+        self._why = why
+
+    async def get(self, _ref: str) -> bytes:
+        raise self._why
 
 
 class Listing:
