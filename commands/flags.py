@@ -1,6 +1,7 @@
 """What the commands have in common on the command line: their shared flags, and how their coroutines are run."""
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -18,6 +19,9 @@ from commands.opening import Setup
 from commands.refusals import Refused
 
 Command = Callable[..., int]
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What a write fails with where its target takes no more."""
 
 SETTINGS_FLAG = click.option("--settings", type=Path, help="The operator's file; else ENDSTOP_CONFIG, ./endstop.toml.")
 
@@ -61,15 +65,36 @@ def run_to_end(action: Coroutine[Any, Any, int | None], *, goes_on: str = "stopp
 
 
 def run_process(main: Callable[[], object]) -> NoReturn:
-    """A command to its process's end. The interpreter is not finalized: Temporal's threads abort or hang that."""
+    """A command to its process's end. The interpreter is not finalized: Temporal's threads abort or hang that.
+
+    The boundary for an output that takes no more, such as a full disk: one line on stderr, exit code 1.
+    """
+    code, reason = 1, None
     try:
         main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
-    with suppress(BrokenPipeError):
-        sys.stdout.flush()
+    except OSError as problem:
+        if problem.errno not in _FULL or problem.filename is not None:  # a stream has no name in its errors
+            raise
+        reason = problem.strerror
+    if reason := _unwritten() or reason:
+        click.echo(f"endstop: cannot write its output: {reason}", err=True)
+        code = 1
+    with suppress(OSError):
         sys.stderr.flush()
     os._exit(code)
+
+
+def _unwritten() -> str | None:
+    """Why stdout does not take what it still holds; a reader that went away is no reason."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return None
+    except OSError as problem:
+        return problem.strerror
+    return None
 
 
 async def _until_told(action: Coroutine[Any, Any, int | None]) -> int | None:

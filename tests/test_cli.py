@@ -273,3 +273,10 @@ def test_the_help_has_the_summary_of_every_command_whole() -> None:
     assert len(listed.splitlines()) == len(cli.main.commands)
     assert [line for line in listed.splitlines() if not line.endswith(".")] == []
     assert "..." not in listed
+
+
+def test_an_output_that_is_full_is_one_line_on_stderr() -> None:
+    command, root = [sys.executable, "-m", "cli", "--help"], Path(cli.__file__).parent
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
+    assert (done.returncode, done.stderr) == (1, "endstop: cannot write its output: No space left on device\n")
