@@ -9,6 +9,9 @@ import re
 import tomllib
 from typing import Any, Final
 
+MAX_WHY: Final = 120
+"""Characters of the parser's words that are told: some quote a key, which may be long."""
+
 _ENDLESS_KEY: Final = re.compile(r"""(?<![\w\-.])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
 """A key of more than 64 parts. It is looked for in all of the text: 64 words in prose, each with a dot, are rare."""
 
@@ -26,8 +29,8 @@ def read_toml(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise NotToml("is not UTF-8 text; expected a few lines of TOML") from None
     except tomllib.TOMLDecodeError as problem:
-        place = re.search(r"\(at [^()]*\)", str(problem))
-        raise NotToml(f"is not valid TOML {place.group() if place else ''}".rstrip()) from None
+        why, at, place = str(problem).partition(" (at ")
+        raise NotToml(f"is not valid TOML: {why[:MAX_WHY]}{at}{place}") from None
     except ValueError:  # Python's own word for digits without end
         raise NotToml("holds a number of thousands of digits; no number here has more than ten") from None
     except RecursionError:

@@ -280,7 +280,7 @@ A_URL = 'a base URL is "https://host[:port]/path", with http or https and a host
             PROVIDER.replace("http://h", "http://h /x"),
             "FILE: providers.a.base_url: a base URL has no spaces and no control characters",
         ),
-        (f"key = = '{MARKER}'", "FILE: is not valid TOML (at line 1, column 7)"),
+        (f"key = = '{MARKER}'", "FILE: is not valid TOML: Invalid value (at line 1, column 7)"),
         ("a = " + "[" * 100_000, "FILE: is nested too deeply; expected tables of plain values"),
         ("a = " + "9" * 5_000, "FILE: holds a number of thousands of digits; no number here has more than ten"),
         ("# " + "x" * 2**20, "FILE: is larger than 1 MiB; settings are a few lines of TOML"),

@@ -24,7 +24,11 @@ PATH = "holds a zero byte, which no path can; take it out"
         ),
         ('[mcp.m]\ntools = ["t"]\ncommand = ["s"]\nenv = ["A\\u0000B"]', "FILE: mcp.m.env[0]: should match pattern"),
         (PROVIDER + 'key_env = "A\\u0000B"', "FILE: providers.a.key_env: should be the NAME of a variable"),
-        ('[gates.g]\ncommand = ["\\ud800"]', "FILE: is not valid TOML (at line 2, column 19)"),
+        (
+            '[gates.g]\ncommand = ["\\ud800"]',
+            "FILE: is not valid TOML: Escaped character is not a Unicode scalar value (at line 2",
+        ),
+        ("a = 1\na = 2", "FILE: is not valid TOML: Cannot overwrite a value (at "),
     ],
 )
 def test_what_the_system_refuses_is_one_line(tmp_path, text, line):

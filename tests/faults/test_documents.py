@@ -16,7 +16,7 @@ GOOD = 'models = ["openai:gpt-5"]\n'
 LAUGHS = "".join(
     f"{name}: &{name} [*{before}, *{before}, *{before}, *{before}]\n" for before, name in ("ab", "bc", "cd")
 )
-INVALID = "is not valid TOML (at line"
+INVALID = "is not valid TOML: "
 DEEP = "is nested too deeply; expected tables of plain values"
 
 DOCUMENTS = {
