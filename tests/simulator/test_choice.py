@@ -208,8 +208,8 @@ def test_a_toml_file_says_the_same_as_python(tmp_path):
 
 
 def test_the_documented_example_is_a_script(tmp_path):
-    example = script_module.__doc__.split("\n\n", 2)[2].rpartition("\n\n")[0]
-    script = Script.parse(tomllib.loads(textwrap.dedent(example)))
+    indented = [line for line in script_module.__doc__.splitlines() if line.startswith("    ")]
+    script = Script.parse(tomllib.loads(textwrap.dedent("\n".join(indented))))
     assert (script.strict, script.files_expire_after, script.uploads) == (True, 3, ("server_error",))
     assert [reply.kind for reply in script.models["gpt-5"]] == ["error", "tool_calls", "text", "text"]
 
