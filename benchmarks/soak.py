@@ -19,7 +19,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from temporalio.client import Client, WorkflowHandle, WorkflowQueryFailedError, WorkflowUpdateFailedError
+from temporalio.client import (
+    Client,
+    WorkflowHandle,
+    WorkflowQueryFailedError,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError
 from temporalio.worker import Worker
@@ -40,6 +46,8 @@ OUTAGE_S: Final = (1.0, 14.0)
 DRAIN_S: Final = 900.0
 """In which all runs must have ended once everything is mended; a guard against hangs."""
 SOON: Final = timedelta(seconds=5)
+NOBODY_THERE: Final = (RPCError, WorkflowQueryFailedError, WorkflowUpdateRPCTimeoutOrCancelledError)
+"""What asking and answering come to while the server or all workers are away."""
 
 QUIET: Final = Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter="ERROR")))
 """A server that is away is what we are here for: the SDK need not warn of it in between."""
@@ -82,7 +90,7 @@ class Soak:
         """Answer whoever asks, and note who ended."""
         while True:
             for run in self.open:
-                with suppress(RPCError, WorkflowQueryFailedError):  # nobody is there to ask right now
+                with suppress(*NOBODY_THERE):
                     await self._look_after(run)
             await asyncio.sleep(0.3)
 
@@ -150,10 +158,11 @@ async def soaked(minutes: float, seed: int) -> tuple[Soak, list[str]]:
         soak_cast.furnish(folder)
         async with _begun(folder, random.Random(seed)) as (soak, shop):
             until = time.monotonic() + minutes * 60
-            person = asyncio.create_task(soak.keep_answering())
-            await asyncio.gather(soak.keep_starting(until), soak.keep_breaking(until))
-            violations = await soak.drain()
-            person.cancel()
+            async with asyncio.TaskGroup() as group:  # a person who is no more fails the soak at once
+                person = group.create_task(soak.keep_answering())
+                await asyncio.gather(soak.keep_starting(until), soak.keep_breaking(until))
+                violations = await soak.drain()
+                person.cancel()
             for run in soak.runs:
                 violations += await checked(soak, run, shop, folder)
     return soak, violations
