@@ -21,7 +21,7 @@ from activities.contract import TASK_QUEUE
 from activities.declared import Capture, Declared, Model, SandboxKind
 from activities.declared_gates import DeclaredGate, JudgeGate
 from activities.declared_tools import AgentTool, DeclaredTool, McpServer
-from activities.declared_words import PlainPath
+from activities.declared_words import PlainPath, without_zero
 from activities.declared_workspaces import DeclaredWorkspace
 from activities.deployment import Deployment
 from activities.endpoints import DEFAULTS, ProviderTable, provider_of
@@ -89,8 +89,7 @@ def _a_provider(name: str) -> str:
 
 
 def _a_store(url: str) -> str:
-    if "\0" in url:
-        raise ValueError("holds a zero byte, which no path and no address can; take it out")
+    without_zero(url)
     if not (_SQLITE.fullmatch(url) or re.match(r"postgres(ql)?(\+\w+)?://", url)):
         raise ValueError('a store is "sqlite:///path/to/file" or "postgresql://host/database"')
     return url

@@ -5,25 +5,22 @@ or the folder is there (`declared_checks`). A lone surrogate, the other thing th
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator
 
-
-def _a_word(word: str) -> str:
-    if "\0" in word:
-        raise ValueError("holds a zero byte, which no command can be given; take it out")
-    return word
+W = TypeVar("W", str, Path)
 
 
-def _a_path(path: Path) -> Path:
-    if "\0" in str(path):
-        raise ValueError("holds a zero byte, which no path can; take it out")
-    return path
+def without_zero(given: W) -> W:
+    """Refuse a zero byte: it ends what the system reads."""
+    if "\0" in str(given):
+        raise ValueError("holds a zero byte, which the system takes in no command and no path; take it out")
+    return given
 
 
-CommandWord = Annotated[str, AfterValidator(_a_word)]
+CommandWord = Annotated[str, AfterValidator(without_zero)]
 """One argument of a command, its program included."""
 
-PlainPath = Annotated[Path, AfterValidator(_a_path)]
+PlainPath = Annotated[Path, AfterValidator(without_zero)]
 """A file or a folder of this machine."""

@@ -99,7 +99,7 @@ REMEDY: dict[FailureKind, Remedy] = {
     _K.TIMEOUT: _row("y n y", _B.COOL_DOWN, "a deadline ran out on either side"),
     _K.NETWORK: _row("y n y", _B.COOL_DOWN, "no response, or the stream was cut"),
     _K.WORKER_LOST: _row("y n y", _B.COOL_DOWN, "the worker died: outcome unknown"),
-    _K.NOT_SENT: _row("y n n", _B.TURN, "no worker took it, or its store was away: spends only patience"),
+    _K.NOT_SENT: _row("y n n", _B.TURN, "no worker took it, or it lacked its store or a tool: spends only patience"),
     _K.CANCELLED: _row("n n n", _B.TURN, "a person or Temporal stopped it: recorded, then obeyed"),
     _K.UNKNOWN: _row("n n y", _B.TURN, "nothing matched (status >= 500 counts as transient)"),
 }

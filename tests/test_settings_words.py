@@ -4,23 +4,22 @@ import pytest
 
 from tests.test_settings import PROVIDER, refusal
 
-WORD = "holds a zero byte, which no command can be given; take it out"
-PATH = "holds a zero byte, which no path can; take it out"
+ZERO = "holds a zero byte, which the system takes in no command and no path; take it out"
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ('[gates.g]\ncommand = ["true", "\\u0000"]', f"FILE: gates.g.command[1]: {WORD}"),
-        ('[tools.t]\ndescription = "d"\ncommand = ["a\\u0000b"]', f"FILE: tools.t.command[0]: {WORD}"),
-        ('[mcp.m]\ntools = ["t"]\ncommand = ["serve", "\\u0000"]', f"FILE: mcp.m.command[1]: {WORD}"),
-        ('[gates.g]\ncommand = ["true"]\nreadable = ["/a\\u0000b"]', f"FILE: gates.g.readable[0]: {PATH}"),
-        ('[workspaces.w]\nsource = "a\\u0000b"', f"FILE: workspaces.w.source: {PATH}"),
-        ('[workspaces.w]\narchive = "a\\u0000b.zip"', f"FILE: workspaces.w.archive: {PATH}"),
-        ('workspace_root = "a\\u0000b"', f"FILE: workspace_root: {PATH}"),
+        ('[gates.g]\ncommand = ["true", "\\u0000"]', f"FILE: gates.g.command[1]: {ZERO}"),
+        ('[tools.t]\ndescription = "d"\ncommand = ["a\\u0000b"]', f"FILE: tools.t.command[0]: {ZERO}"),
+        ('[mcp.m]\ntools = ["t"]\ncommand = ["serve", "\\u0000"]', f"FILE: mcp.m.command[1]: {ZERO}"),
+        ('[gates.g]\ncommand = ["true"]\nreadable = ["/a\\u0000b"]', f"FILE: gates.g.readable[0]: {ZERO}"),
+        ('[workspaces.w]\nsource = "a\\u0000b"', f"FILE: workspaces.w.source: {ZERO}"),
+        ('[workspaces.w]\narchive = "a\\u0000b.zip"', f"FILE: workspaces.w.archive: {ZERO}"),
+        ('workspace_root = "a\\u0000b"', f"FILE: workspace_root: {ZERO}"),
         (
             '[store]\nurl = "sqlite:///a\\u0000b"',
-            "FILE: store.url: holds a zero byte, which no path and no address can",
+            "FILE: store.url: holds a zero byte, which the system takes",
         ),
         ('[mcp.m]\ntools = ["t"]\ncommand = ["s"]\nenv = ["A\\u0000B"]', "FILE: mcp.m.env[0]: should match pattern"),
         (PROVIDER + 'key_env = "A\\u0000B"', "FILE: providers.a.key_env: should be the NAME of a variable"),

@@ -61,6 +61,9 @@ PREPARE_LIMIT = timedelta(minutes=15)
 """For the run's own copy of its workspace: git has ten minutes, a large folder takes what its disk takes."""
 ONCE = RetryPolicy(maximum_attempts=1)
 IDEMPOTENT = RetryPolicy(maximum_attempts=5, initial_interval=timedelta(seconds=1))
+NOT_READY = frozenset({"StoreTroubled", "ContentMissing", "ConversationBroken", "ConversationRedacted", "ToolMissing"})
+"""Errors by which a worker says that it cannot make a request: its store is away or another one, or a tool is not
+declared there. Another worker, or this one once it is mended, may do."""
 
 
 def pickup(prepared: Prepared) -> timedelta:
@@ -193,11 +196,6 @@ async def local(name: str, order: Frozen | dict[str, Any], limit: timedelta = LO
         order.model_dump(mode="json") if isinstance(order, Frozen) else order,
         start_to_close_timeout=limit,
     )
-
-
-NOT_READY = frozenset({"StoreTroubled", "ContentMissing", "ConversationBroken", "ConversationRedacted", "ToolMissing"})
-"""Errors by which a worker says that it cannot make a request: its store is away or another one, or a tool is not
-declared there. Another worker, or this one once it is mended, may do."""
 
 
 def _lost_trip(error: ActivityError, duration_ms: int) -> Trip:

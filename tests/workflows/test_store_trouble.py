@@ -3,10 +3,10 @@
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from store import ContentMissing, ConversationBroken, ConversationRedacted, StoreTroubled
 from tests.workflows.scripted import FIRST, World, answered
-from workflows.carrying_out import NOT_READY
 
-TROUBLED = "StoreTroubled"
+TROUBLED = StoreTroubled.__name__
 SAID = {"phase": "streaming", "bytes": 7, "bound": [900, 500, 0.25]}
 
 
@@ -19,7 +19,10 @@ async def attempts_of(stage, world):
     return [record for record in page["records"] if record["type"] == "attempt"]
 
 
-@pytest.mark.parametrize("kind", sorted(NOT_READY))
+TROUBLES = (StoreTroubled, ContentMissing, ConversationBroken, ConversationRedacted)
+
+
+@pytest.mark.parametrize("kind", [*(trouble.__name__ for trouble in TROUBLES), "ToolMissing"])
 async def test_calls_that_never_left_spend_no_attempt_and_move_no_turn(stage, kind):
     away = [ApplicationError("nothing can be asked here now", type=kind) for _ in range(8)]
     *lost, won = await attempts_of(stage, World(replies=[*away, answered()]))
